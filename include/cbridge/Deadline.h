@@ -1,0 +1,49 @@
+//===- Deadline.h - When a wait must end ------------------------*- C++ -*-===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef CBRIDGE_DEADLINE_H
+#define CBRIDGE_DEADLINE_H
+
+#include <chrono>
+
+namespace cbridge {
+
+/// A point in monotonic time after which a wait gives up. Passing one Deadline
+/// through several steps bounds their sum.
+class Deadline {
+public:
+  using Clock = std::chrono::steady_clock;
+
+  static Deadline never() { return Deadline(Clock::time_point::max()); }
+  static Deadline in(std::chrono::nanoseconds Duration) {
+    auto Now = Clock::now();
+    if (Duration >= Clock::time_point::max() - Now)
+      return never();
+    return Deadline(Now + Duration);
+  }
+
+  bool isNever() const { return End == Clock::time_point::max(); }
+  bool passed() const { return !isNever() && Clock::now() >= End; }
+  /// Zero once it has passed; the longest duration if it never does.
+  std::chrono::nanoseconds remaining() const {
+    if (isNever())
+      return std::chrono::nanoseconds::max();
+    auto Left = End - Clock::now();
+    return Left.count() > 0 ? Left : std::chrono::nanoseconds::zero();
+  }
+  /// The earlier of the two.
+  Deadline operator&(Deadline Other) const {
+    return Deadline(End < Other.End ? End : Other.End);
+  }
+
+private:
+  explicit Deadline(Clock::time_point End) : End(End) {}
+  Clock::time_point End;
+};
+
+} // namespace cbridge
+
+#endif // CBRIDGE_DEADLINE_H

@@ -1,0 +1,128 @@
+//===- MLModelRunner.h - A thread's handle on a model -----------*- C++ -*-===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef CBRIDGE_MLMODELRUNNER_H
+#define CBRIDGE_MLMODELRUNNER_H
+
+#include <cbridge/Decision.h>
+#include <cbridge/Features.h>
+#include <cbridge/Model.h>
+
+namespace cbridge {
+
+/// A thread's handle on a Model: fill the features, evaluate, use the decision.
+///
+/// Features keep their values between decisions. A mistake in filling them (an
+/// unknown name, a wrong type) does no harm at once: the next evaluate fails
+/// and names it. Move-only; not thread-safe; make one per thread. Once sizes
+/// have been reached before, a decision allocates nothing.
+class MLModelRunner {
+public:
+  MLModelRunner(MLModelRunner &&) noexcept;
+  MLModelRunner &operator=(MLModelRunner &&) noexcept;
+  /// Ends the episode, if one is open.
+  ~MLModelRunner();
+
+  /// Sets features by name: `populateFeatures(std::pair{"blocks", 12}, …)`.
+  /// Scalars convert where the value is preserved; strings, vectors, spans,
+  /// arrays and matrices (ranges of ranges) must have the feature's element
+  /// type. Dynamic features take the value's size.
+  template <typename... Features>
+  void populateFeatures(const Features &...Each) {
+    (setFeature(*this, Each.first, Each.second), ...);
+  }
+
+  /// Feature I in place. Fixed features stay where they are; dynamic ones are
+  /// valid until resized.
+  template <typename T> Span<T> getTensor(size_t I) {
+    if (I < Slots.size() && Slots[I].Type == elementTypeOf<T>())
+      return {reinterpret_cast<T *>(Slots[I].Data), Slots[I].Size / sizeof(T)};
+    return {reinterpret_cast<T *>(misusedTensor(I, elementTypeOf<T>())),
+            ScratchBytes / sizeof(T)};
+  }
+  template <typename T> Span<T> getTensor(std::string_view Name) {
+    return getTensor<T>(featureIndex(Name));
+  }
+  /// Gives a dynamic feature its extents, before getTensor.
+  void resize(size_t I, Span<const int64_t> Extents);
+
+  /// The decision's first output as a T; see Decision for what T may be.
+  template <typename T> Expected<T> evaluate() {
+    if (Status S = decide(); !S)
+      return S;
+    return Decision(signature(), *E).template get<T>();
+  }
+  /// All outputs by name.
+  Expected<Decision> evaluate() {
+    if (Status S = decide(); !S)
+      return S;
+    return Decision(signature(), *E);
+  }
+  /// The model's decision, or Heuristic() if there is none. Never fails.
+  template <typename T, typename Callable> T evaluateOr(Callable &&Heuristic) {
+    Expected<T> Decided = evaluate<T>();
+    if (Decided)
+      return *Decided;
+    fellBack(Decided.status());
+    return static_cast<T>(Heuristic());
+  }
+  /// Why the latest evaluateOr used the heuristic; Ok if it did not.
+  const Status &lastError() const { return Last; }
+
+  /// Names what is being compiled, for logs and for the peer.
+  void switchContext(std::string_view Name) { Context = Name; }
+  /// Tells how good the latest decision turned out to be: at most once per
+  /// decision. Ignored if the heuristic took it.
+  Status reward(double Value);
+  /// The decisions so far belong together and are over.
+  Status endEpisode();
+
+  /// Decisions must be indices at which Mask is true, until it is replaced or
+  /// cleared by an empty one. Applies to output Output.
+  void setMask(Span<const bool> Mask, size_t Output = 0);
+  /// Decisions must lie in [Low, High].
+  void setRange(double Low, double High, size_t Output = 0);
+  void clearRange(size_t Output = 0);
+
+  const Signature &signature() const { return M.signature(); }
+  const Model &model() const { return M; }
+  const ModelStats &stats() const { return Counts; }
+
+private:
+  friend class Model;
+  friend class FeatureWriter;
+  struct Slot {
+    unsigned char *Data = nullptr;
+    size_t Size = 0;
+    ElementType Type = ElementType::UInt8;
+  };
+  struct Legal; // masks and ranges
+  static constexpr size_t ScratchBytes = 4096;
+
+  MLModelRunner(Model M, std::unique_ptr<Engine> E);
+  size_t featureIndex(std::string_view Name);
+  void *misusedTensor(size_t I, ElementType Wanted);
+  void misuse(Status Why);
+  void refreshSlot(size_t I);
+  Status decide();
+  Status checkLegal();
+  void fellBack(const Status &Why);
+
+  Model M;
+  std::unique_ptr<Engine> E;
+  std::vector<Slot> Slots;
+  std::unique_ptr<Legal> Rules;
+  std::unique_ptr<unsigned char[]> Scratch;
+  std::string Context;
+  Status Misuse, Last;
+  ModelStats Counts;
+  std::optional<double> PendingReward;
+  bool AwaitsReward = false, EpisodeOpen = false;
+};
+
+} // namespace cbridge
+
+#endif // CBRIDGE_MLMODELRUNNER_H

@@ -1,0 +1,168 @@
+//===- StreamChannel.cpp - Frames over a pair of file descriptors ---------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "channel/StreamChannel.h"
+
+#include "os/File.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace cbridge {
+
+Channel::~Channel() = default;
+Listener::~Listener() = default;
+
+static constexpr size_t FirstCapacity = 4096;
+// Memory grows with what has arrived, by at most this much ahead of it.
+static constexpr size_t GrowthAhead = size_t(4) << 20;
+
+Status StreamChannel::closed() const {
+  return Status::error(StatusCode::PeerClosed, Name + " closed the connection");
+}
+
+Status StreamChannel::send(FrameHeader H, const Message &Payload,
+                           Deadline Until) {
+  H.Length = Payload.size();
+  unsigned char Encoded[FrameHeader::Size];
+  H.encode(Encoded);
+  Pieces.clear();
+  Pieces.push_back(Encoded);
+  if (!Payload.own().empty())
+    Pieces.push_back(Payload.own());
+  Pieces.insert(Pieces.end(), Payload.lent().begin(), Payload.lent().end());
+
+  for (size_t First = 0; First < Pieces.size();) {
+    os::Transfer T = os::writeSome(
+        Ends.Write, {Pieces.data() + First, Pieces.size() - First});
+    switch (T.Kind) {
+    case os::Transfer::Done:
+      for (; First < Pieces.size() && T.Size >= Pieces[First].size(); ++First)
+        T.Size -= Pieces[First].size();
+      if (T.Size)
+        Pieces[First] =
+            Pieces[First].subspan(T.Size, Pieces[First].size() - T.Size);
+      break;
+    case os::Transfer::WouldBlock:
+      switch (os::waitWritable(Ends.Write, Until, Ends.CancelWrite)) {
+      case os::Ready::Yes:
+        break;
+      case os::Ready::Timeout:
+        return Status::error(StatusCode::Timeout,
+                             Name + " does not take the message");
+      case os::Ready::Cancelled:
+        return closed();
+      }
+      break;
+    case os::Transfer::Closed:
+      return closed();
+    case os::Transfer::Failed:
+      return os::lastError("writing to " + Name);
+    }
+  }
+  return Status();
+}
+
+void StreamChannel::dropFrame() {
+  size_t Left = Filled - FrameSize;
+  if (Buffer.use_count() > 1) {
+    // Somebody keeps the payload: go on in a buffer of our own.
+    auto Fresh = std::make_shared<AlignedBuffer>();
+    if (Fresh->reserve(std::max({FirstCapacity, FrameSize, Left}), 0)) {
+      if (Left)
+        std::memcpy(Fresh->data(), Buffer->data() + FrameSize, Left);
+      Buffer = std::move(Fresh);
+    }
+  } else if (Left) {
+    std::memmove(Buffer->data(), Buffer->data() + FrameSize, Left);
+  }
+  Filled = Left;
+  FrameSize = Needed = 0;
+}
+
+Status StreamChannel::ensureRoom(size_t Size) {
+  if (Buffer->reserve(Size, Filled))
+    return Status();
+  return Status::error(StatusCode::Protocol,
+                       Name + " sends a message of " + std::to_string(Needed) +
+                           " bytes, for which there is no memory");
+}
+
+Expected<bool> StreamChannel::frameIsComplete() {
+  if (Needed == 0) {
+    uint32_t Magic = FrameHeader::Magic;
+    if (std::memcmp(Buffer->data(), &Magic, std::min(Filled, sizeof(Magic))) !=
+        0)
+      return Status::error(StatusCode::Protocol,
+                           Name + " sends something that is no frame");
+    if (Filled < FrameHeader::Size)
+      return false;
+    Expected<FrameHeader> H = FrameHeader::decode(Buffer->data());
+    if (!H)
+      return H.status().withContext(Name);
+    if (H->Length > MaxMessage)
+      return Status::error(StatusCode::Protocol,
+                           Name + " announces " + std::to_string(H->Length) +
+                               " bytes; the limit is " +
+                               std::to_string(MaxMessage));
+    Header = *H;
+    Needed = FrameHeader::Size + size_t(Header.Length);
+  }
+  return Filled >= Needed;
+}
+
+Expected<Frame> StreamChannel::receive(Deadline Until) {
+  if (FrameSize)
+    dropFrame();
+  if (Status S = ensureRoom(FirstCapacity); !S)
+    return S;
+  for (;;) {
+    if (Filled) {
+      Expected<bool> Complete = frameIsComplete();
+      if (!Complete)
+        return Complete.status();
+      if (*Complete) {
+        FrameSize = Needed;
+        return Frame{Header,
+                     {Buffer->data() + FrameHeader::Size, Header.Length}};
+      }
+      if (Needed > Buffer->capacity())
+        if (Status S = ensureRoom(std::min(Needed, Filled + GrowthAhead)); !S)
+          return S;
+    }
+    switch (os::waitReadable(Ends.Read, Until, Ends.CancelRead)) {
+    case os::Ready::Yes:
+      break;
+    case os::Ready::Timeout:
+      return Status::error(StatusCode::Timeout,
+                           Filled ? Name + " stopped after " +
+                                        std::to_string(Filled) +
+                                        " bytes of a message"
+                                  : "no answer from " + Name);
+    case os::Ready::Cancelled:
+      return closed();
+    }
+    os::Transfer T = os::readSome(
+        Ends.Read, {Buffer->data() + Filled, Buffer->capacity() - Filled});
+    switch (T.Kind) {
+    case os::Transfer::Done:
+      Filled += T.Size;
+      break;
+    case os::Transfer::WouldBlock:
+      break;
+    case os::Transfer::Closed:
+      return Filled ? Status::error(StatusCode::PeerClosed,
+                                    Name + " closed the connection after " +
+                                        std::to_string(Filled) +
+                                        " bytes of a message")
+                    : closed();
+    case os::Transfer::Failed:
+      return os::lastError("reading from " + Name);
+    }
+  }
+}
+
+} // namespace cbridge

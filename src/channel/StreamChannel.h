@@ -1,0 +1,58 @@
+//===- StreamChannel.h - Frames over a pair of file descriptors -*- C++ -*-===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef CBRIDGE_CHANNEL_STREAMCHANNEL_H
+#define CBRIDGE_CHANNEL_STREAMCHANNEL_H
+
+#include "channel/Channel.h"
+
+#include <vector>
+
+namespace cbridge {
+
+/// A channel over two non-blocking byte streams, which a derived class owns.
+/// Reads as much as there is, keeps what belongs to the next frame, and takes
+/// no memory on the word of a length alone.
+class StreamChannel : public Channel {
+public:
+  StreamChannel(std::string Name, size_t MaxMessage)
+      : Name(std::move(Name)), MaxMessage(MaxMessage),
+        Buffer(std::make_shared<AlignedBuffer>()) {}
+
+  Status send(FrameHeader Header, const Message &Payload,
+              Deadline Until) override;
+  Expected<Frame> receive(Deadline Until) override;
+  std::shared_ptr<const AlignedBuffer> keepPayload() override { return Buffer; }
+  const std::string &name() const override { return Name; }
+
+protected:
+  /// Where to read, where to write, and files (or -1) that end the waits for
+  /// either when they become readable.
+  struct Files {
+    int Read, Write, CancelRead = -1, CancelWrite = -1;
+  };
+  void use(Files F) { Ends = F; }
+
+private:
+  void dropFrame();
+  Expected<bool> frameIsComplete();
+  Status ensureRoom(size_t Size);
+  Status closed() const;
+
+  std::string Name;
+  size_t MaxMessage;
+  Files Ends = {-1, -1};
+  std::shared_ptr<AlignedBuffer> Buffer;
+  size_t Filled = 0;    // bytes in Buffer
+  size_t FrameSize = 0; // of the frame handed out last
+  size_t Needed = 0;    // of the frame being read, once its header is known
+  FrameHeader Header;
+  std::vector<Bytes> Pieces;
+};
+
+} // namespace cbridge
+
+#endif // CBRIDGE_CHANNEL_STREAMCHANNEL_H

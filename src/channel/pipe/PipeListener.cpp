@@ -1,0 +1,201 @@
+//===- PipeListener.cpp - The peer's end of a pipe ------------------------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "channel/StreamChannel.h"
+#include "channel/pipe/Pipe.h"
+#include "channel/pipe/PipeFiles.h"
+#include "os/Lock.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cbridge {
+
+namespace {
+
+using namespace pipe;
+
+class PipeListener : public Listener {
+public:
+  PipeListener(std::string Base, size_t MaxMessage, int Lifeline)
+      : Base(std::move(Base)), MaxMessage(MaxMessage), Lifeline(Lifeline),
+        Owner(::getpid()) {}
+  ~PipeListener() override;
+
+  Status open();
+  Expected<std::unique_ptr<Channel>> accept(Deadline Until) override;
+
+private:
+  class Session;
+  Status takeLock();
+  Status makeFifo(const std::string &Path);
+  Status reopen();
+  Expected<bool> recycle();
+  void drainReplies();
+
+  std::string Base;
+  size_t MaxMessage;
+  int Lifeline;
+  pid_t Owner;
+  os::File Lock, Requests, Replies;
+  bool InSession = false, MadeFifos = false;
+};
+
+/// Borrows the listener's files, which outlive any one compiler.
+class PipeListener::Session : public StreamChannel {
+public:
+  explicit Session(PipeListener &L)
+      : StreamChannel("the compiler at pipe:" + L.Base, L.MaxMessage) {
+    // The FIFO for replies is open at both ends here and never breaks: that
+    // requests hang up is the sign that nobody fetches the reply.
+    use({L.Requests.get(), L.Replies.get(), L.Lifeline, L.Requests.get()});
+  }
+};
+
+PipeListener::~PipeListener() {
+  if (!Lock || Owner != ::getpid())
+    return;
+  if (MadeFifos) {
+    ::unlink(toPeer(Base).c_str());
+    ::unlink(toCompiler(Base).c_str());
+  }
+  ::unlink(lockFile(Base).c_str());
+  // The directory is the compiler's, but it may have died: if nothing else is
+  // in it, it goes.
+  if (Lifeline >= 0)
+    if (size_t Slash = Base.rfind('/'); Slash != Base.npos)
+      ::rmdir(Base.substr(0, Slash).c_str());
+}
+
+Status PipeListener::takeLock() {
+  for (;;) {
+    Expected<os::File> Made = os::openFile(
+        lockFile(Base), O_RDWR | O_CREAT | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+    if (!Made)
+      return Made.status();
+    if (!os::tryLock(*Made, PeerByte))
+      return Status::error(StatusCode::Unavailable,
+                           "another peer serves pipe:" + Base);
+    // An earlier peer may have removed the file between our two calls.
+    struct stat Ours, Named;
+    if (::fstat(Made->get(), &Ours) == 0 &&
+        ::stat(lockFile(Base).c_str(), &Named) == 0 &&
+        Ours.st_ino == Named.st_ino && Ours.st_dev == Named.st_dev) {
+      Lock = std::move(*Made);
+      return Status();
+    }
+  }
+}
+
+Status PipeListener::makeFifo(const std::string &Path) {
+  struct stat Info;
+  if (::lstat(Path.c_str(), &Info) == 0) {
+    if (!S_ISFIFO(Info.st_mode))
+      return Status::error(StatusCode::Io,
+                           Path + " is in the way and is not a FIFO");
+    ::unlink(Path.c_str()); // left by a peer that died
+  }
+  if (::mkfifo(Path.c_str(), S_IRUSR | S_IWUSR) != 0)
+    return os::lastError(Path);
+  return Status();
+}
+
+Status PipeListener::open() {
+  if (Status S = takeLock(); !S)
+    return S;
+  if (Status S = makeFifo(toPeer(Base)); !S)
+    return S;
+  if (Status S = makeFifo(toCompiler(Base)); !S)
+    return S;
+  MadeFifos = true;
+  // Open for reading as well: otherwise it could not be opened before a
+  // compiler reads, nor be emptied of answers that nobody fetched.
+  Expected<os::File> F = openFifo(toCompiler(Base), O_RDWR);
+  if (!F)
+    return F.status();
+  Replies = std::move(*F);
+  if (Status S = reopen(); !S)
+    return S;
+  return writeState(Lock, Ready);
+}
+
+/// A FIFO whose writers have all left reports so until it is opened anew. The
+/// new end is open before the old one closes: compilers never find nobody.
+Status PipeListener::reopen() {
+  Expected<os::File> F = openFifo(toPeer(Base), O_RDONLY);
+  if (!F)
+    return F.status();
+  Requests = std::move(*F);
+  return Status();
+}
+
+void PipeListener::drainReplies() {
+  unsigned char Dropped[4096];
+  while (os::readSome(Replies.get(), Dropped).Kind == os::Transfer::Done) {
+  }
+}
+
+/// Makes the FIFOs clean for the next compiler, if the latest one is gone and
+/// all it wrote has been read.
+Expected<bool> PipeListener::recycle() {
+  // Read before the check that nobody writes: whoever marked the state busy
+  // and is gone can no longer be in the way, and nobody else enters until then.
+  char State = readState(Lock);
+  if (!os::hungUp(Requests.get()) || os::bytesAvailable(Requests.get()) > 0)
+    return false;
+  drainReplies();
+  if (Status S = reopen(); !S)
+    return S;
+  if (State == Busy)
+    if (Status S = writeState(Lock, Ready); !S)
+      return S;
+  InSession = false;
+  return true;
+}
+
+Expected<std::unique_ptr<Channel>> PipeListener::accept(Deadline Until) {
+  for (;;) {
+    switch (os::waitReadable(Requests.get(), Until, Lifeline)) {
+    case os::Ready::Yes:
+      break;
+    case os::Ready::Timeout:
+      return Status::error(StatusCode::Timeout, "no compiler at pipe:" + Base);
+    case os::Ready::Cancelled:
+      return Status::error(StatusCode::PeerClosed,
+                           "the compiler that started this peer is gone");
+    }
+    if (!InSession && os::bytesAvailable(Requests.get()) > 0) {
+      InSession = true;
+      return std::make_unique<Session>(*this);
+    }
+    Expected<bool> Recycled = recycle();
+    if (!Recycled)
+      return Recycled.status();
+    if (!*Recycled && InSession) {
+      // The rest of a session that has been given up.
+      unsigned char Dropped[4096];
+      os::readSome(Requests.get(), Dropped);
+    }
+    if (Until.passed())
+      return Status::error(StatusCode::Timeout, "no compiler at pipe:" + Base);
+  }
+}
+
+} // namespace
+
+Expected<std::unique_ptr<Listener>> listenPipe(const RunnerString &Address,
+                                               const ChannelOptions &Options) {
+  if (Address.target().empty())
+    return Address.errorAtTarget("expected the path in front of .in and .out");
+  auto L = std::make_unique<PipeListener>(Address.target(), Options.MaxMessage,
+                                          Options.Lifeline);
+  if (Status S = L->open(); !S)
+    return S;
+  return L;
+}
+
+} // namespace cbridge

@@ -1,0 +1,120 @@
+//===- Json.h - Reading and writing JSON ------------------------*- C++ -*-===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef CBRIDGE_CORE_JSON_H
+#define CBRIDGE_CORE_JSON_H
+
+#include <cbridge/Expected.h>
+
+#include <charconv>
+#include <string>
+#include <string_view>
+
+namespace cbridge {
+
+/// Pulls typed values out of JSON text, without a tree and without recursion
+/// beyond MaxDepth. After the first failure every call returns false and
+/// status() tells what and where.
+class JsonReader {
+public:
+  explicit JsonReader(std::string_view Text)
+      : Begin(Text.data()), At(Begin), End(Begin + Text.size()) {}
+
+  /// Calls Member(key) for each member; it must consume the value.
+  template <typename Callback> bool object(Callback Member) {
+    if (!expect('{'))
+      return false;
+    if (accept('}'))
+      return true;
+    std::string Unescaped;
+    std::string_view Key;
+    do {
+      if (!key(Key, Unescaped) || !expect(':') || !Member(Key))
+        return fail("bad member");
+    } while (accept(','));
+    return expect('}');
+  }
+  /// Calls Element() for each element; it must consume it.
+  template <typename Callback> bool array(Callback Element) {
+    if (!expect('['))
+      return false;
+    if (accept(']'))
+      return true;
+    do {
+      if (!Element())
+        return fail("bad element");
+    } while (accept(','));
+    return expect(']');
+  }
+
+  bool string(std::string &Value);
+  bool boolean(bool &Value);
+  /// A number that T holds. Floating-point types also take "NaN", "Infinity"
+  /// and "-Infinity".
+  template <typename T> bool number(T &Value) {
+    skipSpace();
+    auto [Rest, Error] = std::from_chars(At, End, Value);
+    if (Error != std::errc() || !isNumberStart(*At))
+      return specialNumber(Value);
+    At = Rest;
+    return true;
+  }
+  /// Any value, which is checked and dropped.
+  bool skipValue(int Depth = 0);
+  /// Only space is left.
+  bool atEnd();
+
+  bool accept(char C) {
+    skipSpace();
+    if (At == End || *At != C)
+      return false;
+    ++At;
+    return true;
+  }
+  bool expect(char C);
+  /// Records the first failure. Always false.
+  bool fail(std::string Why);
+  bool failed() const { return !Failure.ok(); }
+  const Status &status() const { return Failure; }
+
+private:
+  static constexpr int MaxDepth = 64;
+  void skipSpace() {
+    while (At != End &&
+           (*At == ' ' || *At == '\n' || *At == '\t' || *At == '\r'))
+      ++At;
+  }
+  static bool isNumberStart(char C) {
+    return (C >= '0' && C <= '9') || C == '-';
+  }
+  template <typename T> bool specialNumber(T &Value) {
+    if constexpr (std::is_floating_point_v<T>) {
+      double Special;
+      if (!notFinite(Special))
+        return false;
+      Value = static_cast<T>(Special);
+      return true;
+    } else {
+      return fail("expected an integer in range");
+    }
+  }
+  /// A string that is only copied if it has escapes.
+  bool key(std::string_view &Value, std::string &Unescaped);
+  bool notFinite(double &Value);
+  bool escape(std::string &Value);
+  bool codeUnit(unsigned &Value);
+  bool literal(std::string_view Word);
+
+  const char *Begin, *At, *End;
+  Status Failure;
+};
+
+/// Text in quotes, with what JSON wants escaped. Other bytes stay as they are.
+void appendJsonString(std::string &To, std::string_view Text);
+
+} // namespace cbridge
+
+#endif // CBRIDGE_CORE_JSON_H

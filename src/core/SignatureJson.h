@@ -1,0 +1,23 @@
+//===- SignatureJson.h - Specs as JSON --------------------------*- C++ -*-===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef CBRIDGE_CORE_SIGNATUREJSON_H
+#define CBRIDGE_CORE_SIGNATUREJSON_H
+
+#include "core/Json.h"
+
+#include <cbridge/Signature.h>
+
+namespace cbridge {
+
+/// `[{"name":"x","type":"float","shape":[2,-1]},…]`
+void appendSpecs(std::string &To, const std::vector<TensorSpec> &Specs);
+/// The reverse; checks what it reads.
+bool readSpecs(JsonReader &Reader, std::vector<TensorSpec> &Specs);
+
+} // namespace cbridge
+
+#endif // CBRIDGE_CORE_SIGNATUREJSON_H

@@ -1,0 +1,175 @@
+//===- RemoteSession.cpp - A compiler's conversation with a peer ----------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "engine/remote/RemoteSession.h"
+
+#include "channel/Handshake.h"
+#include "os/File.h"
+
+#include <cassert>
+#include <cmath>
+
+#include <unistd.h>
+
+namespace cbridge {
+
+RemoteSession::RemoteSession(std::unique_ptr<Channel> Over,
+                             std::unique_ptr<Serializer> With,
+                             const Signature &Sig,
+                             std::chrono::nanoseconds Timeout)
+    : Over(std::move(Over)), With(std::move(With)), Timeout(Timeout),
+      Id(os::randomId()), Owner(::getpid()), Incoming(Sig.outputs()) {}
+
+Expected<std::shared_ptr<RemoteSession>>
+RemoteSession::open(std::unique_ptr<Channel> Over, const std::string &Serdes,
+                    const Signature &Sig, std::chrono::nanoseconds Timeout) {
+  auto Session = std::make_shared<RemoteSession>(
+      std::move(Over), makeSerializer(Serdes), Sig, Timeout);
+  assert(Session->With && "the scheme checks the serializer's name");
+  if (Status S = Session->introduce(Serdes, Sig); !S) {
+    Session->Over.reset(); // no goodbye
+    return S;
+  }
+  return Session;
+}
+
+RemoteSession::~RemoteSession() {
+  if (!Over || Owner != ::getpid())
+    return;
+  Outgoing.clear();
+  // A peer that does not listen any more finds out by the hang-up.
+  (void)Over->send(header(FrameKind::Bye, 0, Call()), Outgoing,
+                   Deadline::in(std::chrono::milliseconds(100)));
+}
+
+FrameHeader RemoteSession::header(FrameKind Kind, uint32_t Runner,
+                                  const Call &C) const {
+  FrameHeader H;
+  H.Kind = Kind;
+  H.Runner = Runner;
+  H.Session = Id;
+  H.Sequence = Sequence;
+  if (C.Reward) {
+    H.Flags |= FrameHeader::HasReward;
+    H.Reward = *C.Reward;
+  }
+  return H;
+}
+
+Status RemoteSession::introduce(const std::string &Serdes,
+                                const Signature &Sig) {
+  Deadline Until = Deadline::in(Timeout);
+  if (Status S = setText(Outgoing, Hello{Serdes, Sig}.encode()); !S)
+    return S;
+  if (Status S =
+          Over->send(header(FrameKind::Hello, 0, Call()), Outgoing, Until);
+      !S)
+    return S;
+  Expected<Frame> F = answer(FrameKind::Welcome, Until);
+  if (!F)
+    return F.status();
+  Expected<std::vector<TensorSpec>> Decision = decodeWelcome(F->Payload);
+  if (!Decision)
+    return Decision.status().withContext(Over->name());
+  if (Status S = checkSpecs(Sig.outputs(), *Decision, "decision", "pass wants",
+                            "peer gives");
+      !S)
+    return S;
+  return checkSpecs(*Decision, Sig.outputs(), "decision", "peer gives",
+                    "pass wants");
+}
+
+Status RemoteSession::usable() const {
+  if (Owner != ::getpid())
+    return Status::error(StatusCode::Forked,
+                         "this model was opened before the process forked; "
+                         "open it again");
+  return WhyClosed;
+}
+
+Status RemoteSession::closeOnTransportError(Status S) {
+  if (S.isTransport()) {
+    WhyClosed = S;
+    Over.reset();
+  }
+  return S;
+}
+
+/// The next frame, if it is the one that the peer has to send now.
+Expected<Frame> RemoteSession::answer(FrameKind Wanted, Deadline Until) {
+  Expected<Frame> F = Over->receive(Until);
+  if (!F) {
+    if (F.status().code() != StatusCode::Timeout)
+      return F;
+    auto Milliseconds =
+        std::chrono::duration_cast<std::chrono::milliseconds>(Timeout);
+    return Status::error(StatusCode::Timeout,
+                         F.status().message() + " within " +
+                             std::to_string(Milliseconds.count()) + " ms");
+  }
+  auto Wrong = [&](const std::string &Why) {
+    return Status::error(StatusCode::Protocol, Over->name() + " " + Why);
+  };
+  const FrameHeader &H = F->Header;
+  if (H.Session != Id)
+    return Wrong("answers another session");
+  if (H.Sequence != Sequence)
+    return Wrong("answers request " + std::to_string(H.Sequence) +
+                 " instead of " + std::to_string(Sequence));
+  if (H.Kind == FrameKind::Failure)
+    return Status::error(StatusCode::PeerError,
+                         std::string(asText(F->Payload).substr(0, 2000)));
+  if (H.Kind != Wanted)
+    return Wrong("sends a frame of kind " + std::to_string(int(H.Kind)) +
+                 ", expected " + std::to_string(int(Wanted)));
+  return F;
+}
+
+Status RemoteSession::sendContext(const Call &C, Deadline Until) {
+  if (C.Context == Context)
+    return Status();
+  Context = C.Context;
+  if (Status S = setText(Outgoing, Context); !S)
+    return S;
+  return Over->send(header(FrameKind::Context, 0, Call()), Outgoing, Until);
+}
+
+Status RemoteSession::decide(uint32_t Runner, const TensorStorage &Features,
+                             const Call &C, TensorStorage &Outputs) {
+  std::lock_guard<std::mutex> Lock(Turn);
+  if (Status S = usable(); !S)
+    return S;
+  Deadline Until = C.Until & Deadline::in(Timeout);
+  if (Status S = sendContext(C, Until); !S)
+    return closeOnTransportError(S);
+  ++Sequence;
+  if (Status S = With->encode(Features.views(), Outgoing); !S)
+    return S;
+  if (Status S =
+          Over->send(header(FrameKind::Request, Runner, C), Outgoing, Until);
+      !S)
+    return closeOnTransportError(S);
+  Expected<Frame> F = answer(FrameKind::Reply, Until);
+  if (!F)
+    return closeOnTransportError(F.status());
+  if (Status S = With->decode(F->Payload, Incoming); !S)
+    return closeOnTransportError(S.withContext(Over->name()));
+  for (size_t I = 0; I < Outputs.size(); ++I)
+    if (Status S = Outputs.assign(I, Incoming.Views[I]); !S)
+      return S;
+  return Status();
+}
+
+Status RemoteSession::endEpisode(uint32_t Runner, const Call &C) {
+  std::lock_guard<std::mutex> Lock(Turn);
+  if (Status S = usable(); !S)
+    return S;
+  Outgoing.clear();
+  return closeOnTransportError(Over->send(header(FrameKind::End, Runner, C),
+                                          Outgoing, Deadline::in(Timeout)));
+}
+
+} // namespace cbridge

@@ -1,0 +1,192 @@
+//===- File.cpp - File descriptors and waiting for them -------------------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "os/File.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace cbridge::os {
+
+void File::close() {
+  if (Descriptor >= 0)
+    ::close(std::exchange(Descriptor, -1));
+}
+
+Status lastError(const std::string &What) {
+  char Text[128];
+  int Code = errno;
+  return Status::error(StatusCode::Io,
+                       What + ": " + ::strerror_r(Code, Text, sizeof(Text)));
+}
+
+Expected<File> openFile(const std::string &Path, int Flags, int Mode,
+                        int *Errno) {
+  int Descriptor;
+  do
+    Descriptor = ::open(Path.c_str(), Flags | O_CLOEXEC, Mode);
+  while (Descriptor < 0 && errno == EINTR);
+  if (Errno)
+    *Errno = Descriptor < 0 ? errno : 0;
+  if (Descriptor < 0)
+    return lastError(Path);
+  return File(Descriptor);
+}
+
+static Ready waitFor(int File, short Events, Deadline Until, int Cancel) {
+  pollfd Files[2] = {{File, Events, 0}, {Cancel, POLLIN, 0}};
+  for (;;) {
+    timespec Left, *Limit = nullptr;
+    if (!Until.isNever()) {
+      auto Remaining = Until.remaining().count();
+      Left.tv_sec = Remaining / 1'000'000'000;
+      Left.tv_nsec = Remaining % 1'000'000'000;
+      Limit = &Left;
+    }
+    int Count = ::ppoll(Files, Cancel >= 0 ? 2 : 1, Limit, nullptr);
+    if (Count < 0 && errno == EINTR) {
+      if (Until.passed())
+        return Ready::Timeout;
+      continue;
+    }
+    // An unexpected failure of poll is reported by the read or write after it.
+    if (Count < 0 || Files[0].revents)
+      return Ready::Yes;
+    if (Count > 0)
+      return Ready::Cancelled;
+    return Ready::Timeout;
+  }
+}
+
+Ready waitReadable(int File, Deadline Until, int Cancel) {
+  return waitFor(File, POLLIN, Until, Cancel);
+}
+
+Ready waitWritable(int File, Deadline Until, int Cancel) {
+  return waitFor(File, POLLOUT, Until, Cancel);
+}
+
+bool hungUp(int Pipe) {
+  pollfd File = {Pipe, 0, 0};
+  return ::poll(&File, 1, 0) > 0 && (File.revents & POLLHUP);
+}
+
+size_t bytesAvailable(int File) {
+  int Count = 0;
+  return ::ioctl(File, FIONREAD, &Count) == 0 && Count > 0 ? size_t(Count) : 0;
+}
+
+Transfer readSome(int File, MutableBytes To) {
+  for (;;) {
+    ssize_t Size = ::read(File, To.data(), To.size());
+    if (Size > 0)
+      return {Transfer::Done, size_t(Size)};
+    if (Size == 0)
+      return {Transfer::Closed, 0};
+    if (errno == EAGAIN)
+      return {Transfer::WouldBlock, 0};
+    if (errno != EINTR)
+      return {Transfer::Failed, 0};
+  }
+}
+
+namespace {
+
+/// Keeps a broken pipe from raising SIGPIPE in this thread, whatever the
+/// program's handler is, and leaves no pending signal behind.
+class WithoutSigpipe {
+public:
+  WithoutSigpipe() {
+    sigemptyset(&Pipe);
+    sigaddset(&Pipe, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &Pipe, &Before);
+  }
+  ~WithoutSigpipe() {
+    if (sigismember(&Before, SIGPIPE))
+      return;
+    int Kept = errno;
+    if (Raised) {
+      timespec Now = {0, 0};
+      while (::sigtimedwait(&Pipe, nullptr, &Now) < 0 && errno == EINTR) {
+      }
+    }
+    ::pthread_sigmask(SIG_SETMASK, &Before, nullptr);
+    errno = Kept;
+  }
+  bool Raised = false;
+
+private:
+  sigset_t Pipe, Before;
+};
+
+} // namespace
+
+Transfer writeSome(int File, Span<const Bytes> Pieces) {
+  static_assert(sizeof(Bytes) == sizeof(iovec),
+                "a Span has the layout of an iovec: pointer, length");
+  auto *Vector = reinterpret_cast<const iovec *>(Pieces.data());
+  int Count = int(std::min<size_t>(Pieces.size(), IOV_MAX));
+  WithoutSigpipe Guard;
+  for (;;) {
+    ssize_t Size = Count == 1 ? ::write(File, Vector->iov_base, Vector->iov_len)
+                              : ::writev(File, Vector, Count);
+    if (Size >= 0)
+      return {Transfer::Done, size_t(Size)};
+    if (errno == EAGAIN)
+      return {Transfer::WouldBlock, 0};
+    if (errno == EPIPE) {
+      Guard.Raised = true;
+      return {Transfer::Closed, 0};
+    }
+    if (errno != EINTR)
+      return {Transfer::Failed, 0};
+  }
+}
+
+bool Backoff::pause(Deadline Until) {
+  if (Until.passed())
+    return false;
+  auto Time = std::min(Next, Until.remaining());
+  timespec Span = {Time.count() / 1'000'000'000, Time.count() % 1'000'000'000};
+  ::nanosleep(&Span, nullptr);
+  Next = std::min<std::chrono::nanoseconds>(Next * 2,
+                                            std::chrono::milliseconds(5));
+  return true;
+}
+
+uint64_t randomId() {
+  uint64_t Id = 0;
+  while (Id == 0)
+    if (::getrandom(&Id, sizeof(Id), 0) != sizeof(Id))
+      Id = uint64_t(
+               std::chrono::steady_clock::now().time_since_epoch().count()) *
+           uint64_t(::getpid());
+  return Id;
+}
+
+Expected<std::string> makePrivateDirectory() {
+  const char *Root = ::getenv("TMPDIR");
+  std::string Path =
+      std::string(Root && *Root ? Root : "/tmp") + "/cbridge-XXXXXX";
+  if (!::mkdtemp(Path.data()))
+    return lastError(Path);
+  return Path;
+}
+
+} // namespace cbridge::os

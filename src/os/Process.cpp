@@ -1,0 +1,101 @@
+//===- Process.cpp - A child process --------------------------------------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "os/Process.h"
+
+#include <cerrno>
+#include <csignal>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+namespace cbridge::os {
+
+Process::Process(pid_t Id, File Lifeline)
+    : Id(Id), Owner(::getpid()), Lifeline(std::move(Lifeline)) {}
+
+Expected<Process> Process::spawn(const std::vector<std::string> &Arguments,
+                                 const std::vector<std::string> &Environment) {
+  std::vector<char *> Argv, Envp;
+  for (const std::string &A : Arguments)
+    Argv.push_back(const_cast<char *>(A.c_str()));
+  Argv.push_back(nullptr);
+  // Ours first: the first of two variables with one name counts.
+  for (const std::string &E : Environment)
+    Envp.push_back(const_cast<char *>(E.c_str()));
+  for (char **E = environ; *E; ++E)
+    Envp.push_back(*E);
+  Envp.push_back(nullptr);
+
+  int Ends[2];
+  if (::pipe2(Ends, O_CLOEXEC) != 0)
+    return lastError("pipe");
+  File Read(Ends[0]), Write(Ends[1]);
+
+  posix_spawn_file_actions_t Actions;
+  posix_spawn_file_actions_init(&Actions);
+  posix_spawn_file_actions_adddup2(&Actions, Read.get(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&Actions, STDERR_FILENO, STDOUT_FILENO);
+  posix_spawnattr_t Attributes;
+  posix_spawnattr_init(&Attributes);
+  posix_spawnattr_setflags(&Attributes, POSIX_SPAWN_SETPGROUP |
+                                            POSIX_SPAWN_SETSIGMASK |
+                                            POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setpgroup(&Attributes, 0);
+  sigset_t Signals;
+  sigemptyset(&Signals);
+  posix_spawnattr_setsigmask(&Attributes, &Signals);
+  sigfillset(&Signals);
+  posix_spawnattr_setsigdefault(&Attributes, &Signals);
+
+  pid_t Id = -1;
+  int Error = ::posix_spawnp(&Id, Argv[0], &Actions, &Attributes, Argv.data(),
+                             Envp.data());
+  posix_spawnattr_destroy(&Attributes);
+  posix_spawn_file_actions_destroy(&Actions);
+  if (Error) {
+    errno = Error;
+    return lastError("cannot start '" + Arguments[0] + "'");
+  }
+  return Process(Id, std::move(Write));
+}
+
+std::optional<std::string> Process::exited() {
+  if (Id < 0)
+    return "ended";
+  int Code = 0;
+  pid_t Reaped;
+  do
+    Reaped = ::waitpid(Id, &Code, WNOHANG);
+  while (Reaped < 0 && errno == EINTR);
+  if (Reaped == 0)
+    return std::nullopt;
+  Id = -1;
+  if (Reaped < 0)
+    return "ended"; // somebody else's SIGCHLD handler was faster
+  return WIFSIGNALED(Code) ? "signal " + std::to_string(WTERMSIG(Code))
+                           : "exit status " + std::to_string(WEXITSTATUS(Code));
+}
+
+void Process::end(std::chrono::nanoseconds Grace) {
+  Lifeline.close();
+  if (Id < 0 || Owner != ::getpid())
+    return;
+  pid_t Group = Id;
+  Deadline Until = Deadline::in(Grace);
+  Backoff Wait;
+  while (!exited())
+    if (!Wait.pause(Until)) {
+      ::kill(-Group, SIGKILL);
+      Until = Deadline::never();
+    }
+}
+
+} // namespace cbridge::os

@@ -1,0 +1,248 @@
+//===- MLModelRunner.cpp - A thread's handle on a model -------------------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include <cbridge/MLModelRunner.h>
+
+#include "runner/ModelShared.h"
+
+#include <cmath>
+#include <limits>
+
+namespace cbridge {
+
+/// What decisions must obey, one entry per output.
+struct MLModelRunner::Legal {
+  struct Rule {
+    std::vector<unsigned char> Mask;
+    bool HasRange = false;
+    double Low = 0, High = 0;
+    bool NotANumberPossible = false;
+
+    bool applies() const {
+      return !Mask.empty() || HasRange || NotANumberPossible;
+    }
+  };
+  std::vector<Rule> Rules;
+  bool Any = false;
+
+  explicit Legal(const std::vector<TensorSpec> &Outputs)
+      : Rules(Outputs.size()) {
+    for (size_t I = 0; I < Outputs.size(); ++I)
+      Rules[I].NotANumberPossible = Outputs[I].type() == ElementType::Float ||
+                                    Outputs[I].type() == ElementType::Double;
+    refresh();
+  }
+  void refresh() {
+    Any = false;
+    for (const Rule &R : Rules)
+      Any |= R.applies();
+  }
+};
+
+MLModelRunner::MLModelRunner(Model Of, std::unique_ptr<Engine> Made)
+    : M(std::move(Of)), E(std::move(Made)),
+      Slots(M.signature().inputs().size()),
+      Rules(std::make_unique<Legal>(M.signature().outputs())) {
+  for (size_t I = 0; I < Slots.size(); ++I)
+    refreshSlot(I);
+}
+
+MLModelRunner::MLModelRunner(MLModelRunner &&) noexcept = default;
+
+MLModelRunner &MLModelRunner::operator=(MLModelRunner &&Other) noexcept {
+  if (this != &Other) {
+    this->~MLModelRunner();
+    new (this) MLModelRunner(std::move(Other));
+  }
+  return *this;
+}
+
+MLModelRunner::~MLModelRunner() {
+  if (!E) // moved from
+    return;
+  // A runner that goes away has nobody to tell about a failure.
+  (void)endEpisode();
+  M.S->Decisions += Counts.Decisions;
+  M.S->Fallbacks += Counts.Fallbacks;
+  M.S->Illegal += Counts.Illegal;
+}
+
+void MLModelRunner::refreshSlot(size_t I) {
+  MutableBytes Data = E->input(I);
+  const TensorSpec &Spec = signature().inputs()[I];
+  bool Usable = Data.data() || !Spec.isFixed() || Spec.elementCount() == 0;
+  // A type that no getTensor asks for sends callers to misusedTensor.
+  Slots[I] = {Data.data(), Data.size(),
+              Usable ? Spec.type() : ElementType::String};
+}
+
+void MLModelRunner::misuse(Status Why) {
+  if (Misuse.ok())
+    Misuse = std::move(Why);
+}
+
+size_t MLModelRunner::featureIndex(std::string_view Name) {
+  auto Found = M.S->InputIndex.find(Name);
+  if (Found != M.S->InputIndex.end())
+    return Found->second;
+  if (Misuse.ok()) {
+    std::string Known;
+    for (const TensorSpec &Spec : signature().inputs())
+      Known += (Known.empty() ? "" : ", ") + Spec.name();
+    misuse(Status::error(StatusCode::InvalidArgument,
+                         "there is no feature '" + std::string(Name) +
+                             "'; the signature has " + Known));
+  }
+  return std::numeric_limits<size_t>::max();
+}
+
+void *MLModelRunner::misusedTensor(size_t I, ElementType Wanted) {
+  std::string Call = "getTensor<" + std::string(toString(Wanted)) + ">(" +
+                     std::to_string(I) + "): ";
+  if (I >= Slots.size())
+    misuse(Status::error(StatusCode::InvalidArgument,
+                         Call + "there are " + std::to_string(Slots.size()) +
+                             " features"));
+  else
+    misuse(Status::error(StatusCode::TypeMismatch,
+                         Call + "'" + signature().inputs()[I].name() + "' is " +
+                             signature().inputs()[I].typeAndShape()));
+  // Writable, so that a wrong call cannot crash the compiler.
+  if (!Scratch)
+    Scratch.reset(new unsigned char[ScratchBytes]());
+  return Scratch.get();
+}
+
+void MLModelRunner::resize(size_t I, Span<const int64_t> Extents) {
+  if (I >= Slots.size())
+    return misuse(
+        Status::error(StatusCode::InvalidArgument,
+                      "resize(" + std::to_string(I) + "): there are " +
+                          std::to_string(Slots.size()) + " features"));
+  if (Status S = E->resize(I, Extents); !S)
+    return misuse(std::move(S));
+  refreshSlot(I);
+}
+
+Status MLModelRunner::decide() {
+  AwaitsReward = false;
+  if (!Misuse.ok())
+    return std::exchange(Misuse, Status());
+  if (const Status *Why = M.S->closed())
+    return *Why;
+  Call C;
+  C.Context = Context;
+  C.Reward = PendingReward;
+  PendingReward.reset();
+  EpisodeOpen = true;
+  if (Status S = E->run(C); !S) {
+    if (S.isTransport())
+      M.S->close(S);
+    return S;
+  }
+  if (Rules->Any)
+    if (Status S = checkLegal(); !S) {
+      ++Counts.Illegal;
+      return S;
+    }
+  ++Counts.Decisions;
+  AwaitsReward = true;
+  Last = Status();
+  return Status();
+}
+
+Status MLModelRunner::checkLegal() {
+  for (size_t O = 0; O < Rules->Rules.size(); ++O) {
+    const Legal::Rule &R = Rules->Rules[O];
+    if (!R.applies())
+      continue;
+    TensorView V = E->output(O);
+    size_t ElementSize = sizeOf(V.Spec->type());
+    size_t Count = ElementSize ? V.Data.size() / ElementSize : 0;
+    for (size_t I = 0; I < Count; ++I) {
+      Number N = Number::load(V.Spec->type(), V.Data.data() + I * ElementSize);
+      const char *Why = nullptr;
+      if (R.NotANumberPossible && std::isnan(N.real()))
+        Why = " is not a number";
+      else if (!R.Mask.empty() &&
+               (!N.isIndexBelow(R.Mask.size()) || !R.Mask[size_t(N.real())]))
+        Why = " is masked out";
+      else if (R.HasRange && !(N.real() >= R.Low && N.real() <= R.High))
+        Why = " is out of range";
+      if (Why)
+        return Status::error(StatusCode::IllegalDecision,
+                             "decision '" + V.Spec->name() +
+                                 "': " + N.toString() + Why);
+    }
+  }
+  return Status();
+}
+
+void MLModelRunner::fellBack(const Status &Why) {
+  ++Counts.Fallbacks;
+  Last = Why;
+  M.S->report(Why);
+}
+
+Status MLModelRunner::reward(double Value) {
+  if (!std::isfinite(Value))
+    return Status::error(StatusCode::InvalidArgument,
+                         "a reward must be finite");
+  if (!Last.ok()) // the heuristic's decision: nobody learns from it
+    return Status();
+  if (!AwaitsReward)
+    return Status::error(StatusCode::InvalidArgument,
+                         Counts.Decisions
+                             ? "the latest decision has its reward already"
+                             : "there is no decision to reward yet");
+  AwaitsReward = false;
+  PendingReward = Value;
+  return Status();
+}
+
+Status MLModelRunner::endEpisode() {
+  if (!EpisodeOpen)
+    return Status();
+  EpisodeOpen = AwaitsReward = false;
+  Call C;
+  C.Context = Context;
+  C.Reward = std::exchange(PendingReward, std::nullopt);
+  if (const Status *Why = M.S->closed())
+    return *Why;
+  Status S = E->endEpisode(C);
+  if (S.isTransport())
+    M.S->close(S);
+  return S;
+}
+
+void MLModelRunner::setMask(Span<const bool> Mask, size_t Output) {
+  if (Output >= Rules->Rules.size())
+    return misuse(
+        Status::error(StatusCode::InvalidArgument,
+                      "setMask: there is no output " + std::to_string(Output)));
+  Rules->Rules[Output].Mask.assign(Mask.begin(), Mask.end());
+  Rules->refresh();
+}
+
+void MLModelRunner::setRange(double Low, double High, size_t Output) {
+  if (Output >= Rules->Rules.size())
+    return misuse(Status::error(StatusCode::InvalidArgument,
+                                "setRange: there is no output " +
+                                    std::to_string(Output)));
+  Legal::Rule &R = Rules->Rules[Output];
+  R.HasRange = true;
+  R.Low = Low;
+  R.High = High;
+  Rules->refresh();
+}
+
+void MLModelRunner::clearRange(size_t Output) {
+  if (Output < Rules->Rules.size())
+    Rules->Rules[Output].HasRange = false;
+  Rules->refresh();
+}
+
+} // namespace cbridge

@@ -1,0 +1,98 @@
+//===- Model.cpp - A runner string opened on a signature ------------------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include <cbridge/MLModelRunner.h>
+
+#include "runner/ModelShared.h"
+
+namespace cbridge {
+
+namespace {
+
+/// Takes features and declines to decide.
+class AbstainingEngine : public BufferedEngine {
+public:
+  AbstainingEngine(const Signature &Sig, Status Why)
+      : BufferedEngine(Sig), Why(std::move(Why)) {}
+  Status run(const Call &) override { return Why; }
+
+private:
+  Status Why;
+};
+
+std::string schemeList(const Registry &Schemes) {
+  std::string List;
+  for (const Scheme &S : Schemes.schemes())
+    List += (List.empty() ? "" : ", ") + S.Name + ":";
+  return List;
+}
+
+} // namespace
+
+Expected<Model> Model::open(std::string_view Text, Signature Sig,
+                            const Registry &Schemes, FallbackSink OnFallback) {
+  Expected<RunnerString> Parsed = RunnerString::parse(Text);
+  if (!Parsed)
+    return Parsed.status();
+  const Scheme *Found = Schemes.find(Parsed->scheme());
+  if (!Found)
+    return Parsed->errorAtScheme("there is no scheme '" + Parsed->scheme() +
+                                 ":'; there are " + schemeList(Schemes));
+  std::vector<std::string_view> Keys = {"on_error"};
+  Keys.insert(Keys.end(), Found->Keys.begin(), Found->Keys.end());
+  if (Status S = Parsed->checkKeys(Keys); !S)
+    return S;
+  Expected<std::string> OnError =
+      Parsed->choice("on_error", {"fallback", "fail"});
+  if (!OnError)
+    return OnError.status();
+  if (Status S = Sig.validate(); !S)
+    return S;
+
+  auto Made = std::make_shared<Shared>();
+  Made->Text = Text;
+  Made->Sig = std::move(Sig);
+  Made->OnFallback = std::move(OnFallback);
+  for (size_t I = 0; I < Made->Sig.inputs().size(); ++I)
+    Made->InputIndex.emplace(Made->Sig.inputs()[I].name(), I);
+
+  Expected<EngineSource> Source = Found->Open(*Parsed, Made->Sig);
+  if (Source)
+    Made->Source = std::move(*Source);
+  else if (*OnError == "fail" ||
+           Source.status().code() == StatusCode::InvalidArgument)
+    return Source.status();
+  else
+    Made->close(Source.status());
+  return Model(std::move(Made));
+}
+
+MLModelRunner Model::runner() const {
+  Status Why = whyNot();
+  if (Why.ok()) {
+    Expected<std::unique_ptr<Engine>> E = S->Source();
+    if (E)
+      return MLModelRunner(*this, std::move(*E));
+    Why = E.status();
+    if (Why.isTransport())
+      S->close(Why);
+  }
+  return MLModelRunner(*this, std::make_unique<AbstainingEngine>(S->Sig, Why));
+}
+
+const Signature &Model::signature() const { return S->Sig; }
+const std::string &Model::runnerString() const { return S->Text; }
+
+Status Model::whyNot() const {
+  const Status *Why = S->closed();
+  return Why ? *Why : Status();
+}
+
+ModelStats Model::stats() const {
+  return {S->Decisions.load(), S->Fallbacks.load(), S->Illegal.load()};
+}
+
+} // namespace cbridge

@@ -1,0 +1,58 @@
+//===- Serializer.h - Tensors to bytes and back -----------------*- C++ -*-===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef CBRIDGE_SERDES_SERIALIZER_H
+#define CBRIDGE_SERDES_SERIALIZER_H
+
+#include "tensor/Message.h"
+
+#include <cbridge/TensorStorage.h>
+
+#include <array>
+#include <memory>
+
+namespace cbridge {
+
+/// The tensors of one decoded message. Views point into the message's bytes,
+/// or into Backing if a serializer had to build the elements.
+struct DecodedTensors {
+  explicit DecodedTensors(std::vector<TensorSpec> Specs)
+      : Specs(std::move(Specs)), Extents(this->Specs.size()),
+        Views(this->Specs.size()) {}
+
+  void set(size_t I, Span<const int64_t> Shape, Bytes Data) {
+    for (size_t D = 0; D < Shape.size(); ++D)
+      Extents[I][D] = Shape[D];
+    Views[I] = {&Specs[I], {Extents[I].data(), Shape.size()}, Data};
+  }
+
+  const std::vector<TensorSpec> Specs;
+  std::vector<std::array<int64_t, MaxRank>> Extents;
+  std::vector<TensorView> Views;
+  /// Replaced rather than reused while somebody else holds it.
+  std::shared_ptr<AlignedBuffer> Backing;
+};
+
+/// Turns tensors into bytes and back. Both ends know the specs, which travel
+/// once per session. Keeps scratch memory, so: one thread at a time.
+class Serializer {
+public:
+  virtual ~Serializer();
+  /// Writes the payload. The tensors are read up to the next multiple of 64
+  /// bytes and may be lent, so they must stay until it is sent.
+  virtual Status encode(Span<const TensorView> Tensors, Message &To) = 0;
+  /// Checks everything: Payload comes from outside.
+  virtual Status decode(Bytes Payload, DecodedTensors &To) = 0;
+};
+
+/// The serializer called Name, or null.
+std::unique_ptr<Serializer> makeSerializer(std::string_view Name);
+/// The names that makeSerializer knows, the default first.
+Span<const std::string_view> serializerNames();
+
+} // namespace cbridge
+
+#endif // CBRIDGE_SERDES_SERIALIZER_H

@@ -1,0 +1,123 @@
+//===- Bitstream.cpp - Raw tensors ----------------------------------------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "serdes/bitstream/Bitstream.h"
+
+#include <cstring>
+
+namespace cbridge {
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "tensors travel as they lie in memory: little-endian");
+
+namespace {
+
+/// Extents, and for strings their size, of everything that is not fixed.
+size_t shapeWords(const TensorSpec &Spec) {
+  return Spec.isFixed() ? 0 : Spec.shape().size() + (Spec.isString() ? 1 : 0);
+}
+
+Status malformed(const TensorSpec &Spec, const std::string &Why) {
+  return Status::error(StatusCode::Protocol,
+                       "bitstream, '" + Spec.name() + "': " + Why);
+}
+
+Status checkContent(const TensorSpec &Spec, Bytes Data, size_t Count) {
+  if (Spec.isString()) {
+    if (Status S = checkStringTensor(Data, Count); !S)
+      return malformed(Spec, S.message());
+  } else if (Spec.type() == ElementType::Bool) {
+    for (unsigned char Byte : Data)
+      if (Byte > 1)
+        return malformed(Spec, "a bool that is " + std::to_string(Byte));
+  }
+  return Status();
+}
+
+} // namespace
+
+Status Bitstream::encode(Span<const TensorView> Tensors, Message &To) {
+  size_t Words = 0;
+  for (const TensorView &V : Tensors)
+    Words += shapeWords(*V.Spec);
+  To.clear();
+  if (Words) {
+    size_t Size = alignUp(Words * sizeof(int64_t));
+    unsigned char *At = To.room(Size);
+    if (!At)
+      return Status::error(StatusCode::OutOfMemory, "no memory for extents");
+    std::memset(At, 0, Size);
+    To.wrote(Size);
+    auto Put = [&At](uint64_t Word) {
+      std::memcpy(At, &Word, sizeof(Word));
+      At += sizeof(Word);
+    };
+    for (const TensorView &V : Tensors) {
+      if (V.Spec->isFixed())
+        continue;
+      for (int64_t Extent : V.Extents)
+        Put(uint64_t(Extent));
+      if (V.Spec->isString())
+        Put(V.Data.size());
+    }
+  }
+  for (const TensorView &V : Tensors)
+    To.lend({V.Data.data(), alignUp(V.Data.size())});
+  return Status();
+}
+
+Status Bitstream::decode(Bytes Payload, DecodedTensors &To) {
+  size_t Words = 0;
+  for (const TensorSpec &Spec : To.Specs)
+    Words += shapeWords(Spec);
+  size_t Offset = alignUp(Words * sizeof(int64_t));
+  if (Payload.size() < Offset)
+    return Status::error(StatusCode::Protocol,
+                         "bitstream: " + std::to_string(Payload.size()) +
+                             " bytes are too few for the extents");
+  const unsigned char *At = Payload.data();
+  auto Take = [&At] {
+    int64_t Word;
+    std::memcpy(&Word, At, sizeof(Word));
+    At += sizeof(Word);
+    return Word;
+  };
+  for (size_t I = 0; I < To.Specs.size(); ++I) {
+    const TensorSpec &Spec = To.Specs[I];
+    Span<const int64_t> Extents = Spec.shape();
+    int64_t Sent[MaxRank];
+    if (!Spec.isFixed()) {
+      for (size_t D = 0; D < Extents.size(); ++D)
+        Sent[D] = Take();
+      Extents = {Sent, Extents.size()};
+      if (Status S = Spec.checkExtents(Extents); !S)
+        return malformed(Spec, S.message());
+    }
+    Expected<size_t> Count = elementCount(Extents);
+    if (!Count)
+      return malformed(Spec, Count.status().message());
+    uint64_t Size = Spec.isString() ? uint64_t(Take())
+                                    : uint64_t(*Count) * sizeOf(Spec.type());
+    size_t Left = Payload.size() - Offset;
+    if (Size > Left || alignUp(Size) > Left)
+      return malformed(Spec, "needs " + std::to_string(Size) +
+                                 " bytes, the message has " +
+                                 std::to_string(Left) + " left");
+    Bytes Data = Payload.subspan(Offset, Size);
+    if (Status S = checkContent(Spec, Data, *Count); !S)
+      return S;
+    To.set(I, Extents, Data);
+    Offset += alignUp(Size);
+  }
+  if (Offset != Payload.size())
+    return Status::error(StatusCode::Protocol,
+                         "bitstream: the message has " +
+                             std::to_string(Payload.size()) +
+                             " bytes, its tensors " + std::to_string(Offset));
+  return Status();
+}
+
+} // namespace cbridge

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Uses an installed CompilerBridge as others do: run.sh BUILD_DIR
+# From a prefix that was moved after the install: a CMake project and a pkg-config compile.
+# From a clean environment outside the tree: pip install and import.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=$(cd "$1" && pwd)
+python=$(command -v "${PYTHON:-python3}")
+[[ $python == /* ]] || python=$PWD/$python
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/moved
+
+say() { printf '== %s\n' "$*"; }
+
+say "install to a prefix, then move it"
+cmake --install "$build" --prefix "$work/prefix"
+mv "$work/prefix" "$prefix"
+if grep -rIF -e "$root" -e "$work/prefix" "$prefix"; then
+  echo "installed files name the source tree or the first prefix"
+  exit 1
+fi
+
+say "find_package"
+cmake -S "$root/tests/install/consumer" -B "$work/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$prefix"
+cmake --build "$work/cmake"
+"$work/cmake/consumer"
+
+say "pkg-config"
+pc_dir=$(dirname "$(find "$prefix" -name compiler-bridge.pc)")
+read -ra flags <<<"$(PKG_CONFIG_PATH=$pc_dir pkg-config --cflags --libs --static compiler-bridge)"
+echo "flags: ${flags[*]}"
+g++ -std=c++17 "$root/tests/install/consumer/main.cpp" "${flags[@]}" -o "$work/consumer"
+"$work/consumer"
+
+say "pip install"
+"$python" -m venv "$work/venv"
+# A build folder of its own: the incremental one of the tree keeps its configuration.
+"$work/venv/bin/python" -m pip install --disable-pip-version-check \
+  --config-settings=build-dir="$work/wheel" "$root"
+cd "$work"
+"$work/venv/bin/python" -c 'import compiler_bridge; print(compiler_bridge.__file__)'

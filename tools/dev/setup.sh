@@ -1,0 +1,109 @@
+# shellcheck shell=bash
+# What a command needs: Debian packages, the virtual environment, configured builds.
+
+PKGS_BUILD=(g++ cmake ninja-build ccache)
+PKGS_TESTS=(libgtest-dev)
+PKGS_CLANG=(clang-19 libclang-rt-19-dev llvm-19)
+PKGS_LINT=(clang-format-19 clang-tidy-19 libgtest-dev shellcheck)
+
+apt_install() {
+  local sudo=()
+  if ((EUID != 0)); then
+    if ! command -v sudo >/dev/null; then
+      echo "neither root nor sudo; install these packages yourself: $*"
+      return 1
+    fi
+    sudo=(sudo)
+  fi
+  "${sudo[@]}" apt-get update
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
+}
+
+# Installs the Debian packages that are missing. On other systems they are assumed to be there.
+need() { # PACKAGE...
+  local package missing=()
+  if ! command -v dpkg-query >/dev/null; then return; fi
+  for package in "$@"; do
+    # shellcheck disable=SC2016
+    if [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) != installed* ]]; then
+      missing+=("$package")
+    fi
+  done
+  if ((${#missing[@]})); then step "apt ${missing[*]}" apt_install "${missing[@]}"; fi
+}
+
+python_works() { # PYTHON: new enough, and able to make environments and build modules
+  "$1" - 2>/dev/null <<'END'
+import ensurepip, os, sys, sysconfig, venv
+sys.exit(sys.version_info < (3, 11)
+         or not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
+END
+}
+
+make_venv() { # PYTHON
+  rm -rf .venv
+  "$1" -m venv .venv
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check \
+    "$(grep '^uv==' python/requirements-dev.txt)"
+  .venv/bin/uv pip install --python .venv/bin/python -r python/requirements-dev.txt
+}
+
+need_venv() {
+  local python=python3 key
+  # A moved checkout needs a new environment: its scripts hold absolute paths.
+  key="$PWD $(sha256sum <python/requirements-dev.txt)"
+  if [[ -x .venv/bin/python && -f .venv/stamp && $(<.venv/stamp) == "$key" ]]; then return; fi
+  if ! python_works "$python"; then
+    need python3 python3-venv python3-dev
+    python=/usr/bin/python3
+  fi
+  need ca-certificates
+  step "venv" make_venv "$python"
+  printf '%s\n' "$key" >.venv/stamp
+  rm -f "$STAMP_DIR/python-package"
+}
+
+install_package() {
+  .venv/bin/python -m pip install --disable-pip-version-check --no-build-isolation --no-deps .
+}
+
+need_package() {
+  need "${PKGS_BUILD[@]}"
+  need_venv
+  step_once "python package" \
+    "$(hash_of CMakeLists.txt cmake include src python/CMakeLists.txt python/src pyproject.toml README.md)" \
+    install_package
+}
+
+configure() { # PRESET
+  local dir=build/$1
+  if [[ -f $dir/CMakeCache.txt ]] &&
+    ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" "$dir/CMakeCache.txt"; then
+    rm -rf "$dir" # the checkout was moved
+  fi
+  if [[ -f $dir/build.ninja && $dir/configured -nt CMakePresets.json ]]; then return; fi
+  cmake --preset "$1"
+  touch "$dir/configured"
+}
+
+configure_and_build() { # PRESET [TARGET...]
+  local preset=$1
+  shift
+  configure "$preset"
+  cmake --build --preset "$preset" -j "$JOBS" ${1:+--target "$@"}
+}
+
+need_preset() { # PRESET
+  case $1 in
+    dev) need "${PKGS_BUILD[@]}" "${PKGS_TESTS[@]}" ;;
+    release) need "${PKGS_BUILD[@]}" ;;
+    asan | tsan) need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_TESTS[@]}" ;;
+    fuzz) need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" ;;
+    *) die "unknown preset '$1'; there are dev, release, asan, tsan, fuzz" ;;
+  esac
+}
+
+build_preset() { # PRESET [TARGET...]
+  need_preset "$1"
+  step "build $1" configure_and_build "$@"
+}
