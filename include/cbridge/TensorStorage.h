@@ -41,7 +41,8 @@ struct TensorView {
 /// allocates. Not thread-safe.
 class TensorStorage {
 public:
-  /// A dynamic tensor may not grow beyond this.
+  /// A dynamic tensor may not grow beyond this, nor may all fixed ones
+  /// together.
   static constexpr size_t MaxTensorBytes = size_t(1) << 30;
 
   /// Check status(): there may not be enough memory.

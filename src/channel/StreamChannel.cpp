@@ -68,14 +68,14 @@ Status StreamChannel::send(FrameHeader H, const Message &Payload,
 
 void StreamChannel::dropFrame() {
   size_t Left = Filled - FrameSize;
-  if (Buffer.use_count() > 1) {
-    // Somebody keeps the payload: go on in a buffer of our own.
-    auto Fresh = std::make_shared<AlignedBuffer>();
-    if (Fresh->reserve(std::max({FirstCapacity, FrameSize, Left}), 0)) {
-      if (Left)
-        std::memcpy(Fresh->data(), Buffer->data() + FrameSize, Left);
-      Buffer = std::move(Fresh);
-    }
+  if (Kept) {
+    std::shared_ptr<AlignedBuffer> Old = std::move(Buffer);
+    Buffer = Buffers.take();
+    Kept = false;
+    if (!Buffer->reserve(std::max({FirstCapacity, FrameSize, Left}), 0))
+      Left = 0; // receive() finds out that there is no memory
+    else if (Left)
+      std::memcpy(Buffer->data(), Old->data() + FrameSize, Left);
   } else if (Left) {
     std::memmove(Buffer->data(), Buffer->data() + FrameSize, Left);
   }

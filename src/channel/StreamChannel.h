@@ -8,6 +8,7 @@
 #define CBRIDGE_CHANNEL_STREAMCHANNEL_H
 
 #include "channel/Channel.h"
+#include "core/Recycler.h"
 
 #include <vector>
 
@@ -19,13 +20,15 @@ namespace cbridge {
 class StreamChannel : public Channel {
 public:
   StreamChannel(std::string Name, size_t MaxMessage)
-      : Name(std::move(Name)), MaxMessage(MaxMessage),
-        Buffer(std::make_shared<AlignedBuffer>()) {}
+      : Name(std::move(Name)), MaxMessage(MaxMessage), Buffer(Buffers.take()) {}
 
   Status send(FrameHeader Header, const Message &Payload,
               Deadline Until) override;
   Expected<Frame> receive(Deadline Until) override;
-  std::shared_ptr<const AlignedBuffer> keepPayload() override { return Buffer; }
+  std::shared_ptr<const AlignedBuffer> keepPayload() override {
+    Kept = true;
+    return Buffer;
+  }
   const std::string &name() const override { return Name; }
 
 protected:
@@ -45,7 +48,9 @@ private:
   std::string Name;
   size_t MaxMessage;
   Files Ends = {-1, -1};
+  Recycler<AlignedBuffer> Buffers;
   std::shared_ptr<AlignedBuffer> Buffer;
+  bool Kept = false;    // somebody may still use Buffer
   size_t Filled = 0;    // bytes in Buffer
   size_t FrameSize = 0; // of the frame handed out last
   size_t Needed = 0;    // of the frame being read, once its header is known

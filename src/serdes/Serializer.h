@@ -19,21 +19,27 @@ namespace cbridge {
 /// The tensors of one decoded message. Views point into the message's bytes,
 /// or into Backing if a serializer had to build the elements.
 struct DecodedTensors {
-  explicit DecodedTensors(std::vector<TensorSpec> Specs)
-      : Specs(std::move(Specs)), Extents(this->Specs.size()),
-        Views(this->Specs.size()) {}
+  using SpecList = std::shared_ptr<const std::vector<TensorSpec>>;
 
+  explicit DecodedTensors(SpecList Specs) { describe(std::move(Specs)); }
+  /// What the next message is expected to hold.
+  void describe(SpecList List) {
+    if (List == Specs)
+      return;
+    Specs = std::move(List);
+    Extents.resize(Specs->size());
+    Views.assign(Specs->size(), TensorView());
+  }
   void set(size_t I, Span<const int64_t> Shape, Bytes Data) {
     for (size_t D = 0; D < Shape.size(); ++D)
       Extents[I][D] = Shape[D];
-    Views[I] = {&Specs[I], {Extents[I].data(), Shape.size()}, Data};
+    Views[I] = {&(*Specs)[I], {Extents[I].data(), Shape.size()}, Data};
   }
 
-  const std::vector<TensorSpec> Specs;
+  SpecList Specs;
   std::vector<std::array<int64_t, MaxRank>> Extents;
   std::vector<TensorView> Views;
-  /// Replaced rather than reused while somebody else holds it.
-  std::shared_ptr<AlignedBuffer> Backing;
+  AlignedBuffer Backing;
 };
 
 /// Turns tensors into bytes and back. Both ends know the specs, which travel

@@ -111,9 +111,11 @@ TensorStorage::TensorStorage(std::vector<TensorSpec> Specs)
   for (const TensorSpec &Spec : T->Specs) {
     size_t Size =
         Spec.isFixed() ? Spec.elementCount() * sizeOf(Spec.type()) : 0;
-    if (Size > MaxTensorBytes && T->Failure.ok())
+    if (Size > MaxTensorBytes - Total) {
       T->Failure = tooLarge(Spec, Size);
-    Total += alignUp(std::min(Size, MaxTensorBytes));
+      break;
+    }
+    Total = std::min(Total + alignUp(Size), MaxTensorBytes);
   }
   if (T->Failure.ok() && !T->Fixed.reserve(Total, 0))
     T->Failure = Status::error(StatusCode::OutOfMemory,

@@ -21,7 +21,8 @@ RemoteSession::RemoteSession(std::unique_ptr<Channel> Over,
                              const Signature &Sig,
                              std::chrono::nanoseconds Timeout)
     : Over(std::move(Over)), With(std::move(With)), Timeout(Timeout),
-      Id(os::randomId()), Owner(::getpid()), Incoming(Sig.outputs()) {}
+      Id(os::randomId()), Owner(::getpid()),
+      Incoming(std::make_shared<std::vector<TensorSpec>>(Sig.outputs())) {}
 
 Expected<std::shared_ptr<RemoteSession>>
 RemoteSession::open(std::unique_ptr<Channel> Over, const std::string &Serdes,
@@ -119,9 +120,13 @@ Expected<Frame> RemoteSession::answer(FrameKind Wanted, Deadline Until) {
   if (H.Sequence != Sequence)
     return Wrong("answers request " + std::to_string(H.Sequence) +
                  " instead of " + std::to_string(Sequence));
-  if (H.Kind == FrameKind::Failure)
-    return Status::error(StatusCode::PeerError,
-                         std::string(asText(F->Payload).substr(0, 2000)));
+  if (H.Kind == FrameKind::Failure) {
+    std::string Why(asText(F->Payload).substr(0, 2000));
+    if (H.Flags & FrameHeader::EndsSession)
+      return Status::error(StatusCode::PeerClosed,
+                           Over->name() + " ended the session: " + Why);
+    return Status::error(StatusCode::PeerError, Over->name() + ": " + Why);
+  }
   if (H.Kind != Wanted)
     return Wrong("sends a frame of kind " + std::to_string(int(H.Kind)) +
                  ", expected " + std::to_string(int(Wanted)));
@@ -145,9 +150,9 @@ Status RemoteSession::decide(uint32_t Runner, const TensorStorage &Features,
   Deadline Until = C.Until & Deadline::in(Timeout);
   if (Status S = sendContext(C, Until); !S)
     return closeOnTransportError(S);
-  ++Sequence;
   if (Status S = With->encode(Features.views(), Outgoing); !S)
     return S;
+  ++Sequence;
   if (Status S =
           Over->send(header(FrameKind::Request, Runner, C), Outgoing, Until);
       !S)

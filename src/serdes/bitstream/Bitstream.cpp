@@ -71,7 +71,7 @@ Status Bitstream::encode(Span<const TensorView> Tensors, Message &To) {
 
 Status Bitstream::decode(Bytes Payload, DecodedTensors &To) {
   size_t Words = 0;
-  for (const TensorSpec &Spec : To.Specs)
+  for (const TensorSpec &Spec : *To.Specs)
     Words += shapeWords(Spec);
   size_t Offset = alignUp(Words * sizeof(int64_t));
   if (Payload.size() < Offset)
@@ -85,8 +85,8 @@ Status Bitstream::decode(Bytes Payload, DecodedTensors &To) {
     At += sizeof(Word);
     return Word;
   };
-  for (size_t I = 0; I < To.Specs.size(); ++I) {
-    const TensorSpec &Spec = To.Specs[I];
+  for (size_t I = 0; I < To.Specs->size(); ++I) {
+    const TensorSpec &Spec = (*To.Specs)[I];
     Span<const int64_t> Extents = Spec.shape();
     int64_t Sent[MaxRank];
     if (!Spec.isFixed()) {

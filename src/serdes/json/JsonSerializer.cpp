@@ -177,16 +177,14 @@ Status JsonSerializer::encode(Span<const TensorView> Tensors, Message &To) {
 }
 
 Status JsonSerializer::decode(Bytes Payload, DecodedTensors &To) {
-  if (!To.Backing || To.Backing.use_count() > 1)
-    To.Backing = std::make_shared<AlignedBuffer>();
-  Elements Buffer(*To.Backing);
-  Places.assign(To.Specs.size(), Place());
+  Elements Buffer(To.Backing);
+  Places.assign(To.Specs->size(), Place());
   JsonReader Reader(
       {reinterpret_cast<const char *>(Payload.data()), Payload.size()});
   Status Mismatch; // well-formed, but not what the signature says
 
   auto ReadTensor = [&](size_t I) {
-    const TensorSpec &Spec = To.Specs[I];
+    const TensorSpec &Spec = (*To.Specs)[I];
     Place &P = Places[I];
     size_t Count = 0, Rank = 0;
     bool HasShape = false, HasValues = false;
@@ -244,7 +242,7 @@ Status JsonSerializer::decode(Bytes Payload, DecodedTensors &To) {
 
   std::string Culprit;
   bool Read = Reader.object([&](std::string_view Name) {
-    std::optional<size_t> I = specIndex(To.Specs, Name);
+    std::optional<size_t> I = specIndex(*To.Specs, Name);
     bool ReadMember = I && Places[*I].Seen ? Reader.fail("given twice")
                       : I                  ? ReadTensor(*I)
                                            : Reader.skipValue();
@@ -262,8 +260,8 @@ Status JsonSerializer::decode(Bytes Payload, DecodedTensors &To) {
   for (size_t I = 0; I < Places.size(); ++I) {
     if (!Places[I].Seen)
       return Status::error(StatusCode::Protocol,
-                           "JSON: '" + To.Specs[I].name() + "' is missing");
-    To.set(I, {Places[I].Extents.data(), To.Specs[I].shape().size()},
+                           "JSON: '" + (*To.Specs)[I].name() + "' is missing");
+    To.set(I, {Places[I].Extents.data(), (*To.Specs)[I].shape().size()},
            {Buffer.at(Places[I].Offset), Places[I].Size});
   }
   return Status();
