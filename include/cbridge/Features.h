@@ -24,6 +24,8 @@ public:
 
   void scalar(Number Value);
   void strings(Span<const std::string_view> Values);
+  /// Where to collect Values: kept by the runner, so that it stops allocating.
+  std::vector<std::string_view> &stringViews();
   /// Sizes the feature for Count elements of Type and gives the place to copy
   /// them to; null if that is a mistake.
   unsigned char *array(ElementType Type, size_t Count);
@@ -97,7 +99,8 @@ void setFeature(MLModelRunner &Runner, std::string_view Name, const V &Value) {
                   "a feature is a scalar, a string or a range of them");
     using Element = detail::ValueOf<V>;
     if constexpr (std::is_convertible_v<const Element &, std::string_view>) {
-      std::vector<std::string_view> Views(std::begin(Value), std::end(Value));
+      std::vector<std::string_view> &Views = Writer.stringViews();
+      Views.assign(std::begin(Value), std::end(Value));
       Writer.strings(Views);
     } else if constexpr (detail::IsRange<Element>::value) {
       using Inner = detail::ValueOf<Element>;

@@ -46,6 +46,11 @@ public:
   template <typename T> Span<T> getTensor(std::string_view Name) {
     return getTensor<T>(featureIndex(Name));
   }
+  /// Feature I's bytes, whatever its type; empty if there is no such feature.
+  MutableBytes getTensorUntyped(size_t I) {
+    return I < Slots.size() ? MutableBytes(Slots[I].Data, Slots[I].Size)
+                            : MutableBytes();
+  }
   /// Gives a dynamic feature its extents, before getTensor.
   void resize(size_t I, Span<const int64_t> Extents);
 
@@ -116,6 +121,7 @@ private:
   std::vector<Slot> Slots;
   std::unique_ptr<Legal> Rules;
   std::unique_ptr<unsigned char[]> Scratch;
+  std::vector<std::string_view> StringViews; // only while a feature is set
   std::string Context;
   Status Misuse, Last;
   ModelStats Counts;

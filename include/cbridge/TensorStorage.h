@@ -26,7 +26,9 @@ struct TensorView {
   template <typename T> Span<const T> as() const {
     if (elementTypeOf<T>() != Spec->type())
       return {};
-    return {reinterpret_cast<const T *>(Data.data()), Data.size() / sizeof(T)};
+    // Not in braces, which would make two elements of a Span<const bool>.
+    return Span<const T>(reinterpret_cast<const T *>(Data.data()),
+                         Data.size() / sizeof(T));
   }
   /// Element I of a string tensor.
   std::string_view string(size_t I) const;

@@ -133,36 +133,52 @@ Expected<Frame> StreamChannel::receive(Deadline Until) {
         if (Status S = ensureRoom(std::min(Needed, Filled + GrowthAhead)); !S)
           return S;
     }
-    switch (os::waitReadable(Ends.Read, Until, Ends.CancelRead)) {
-    case os::Ready::Yes:
-      break;
-    case os::Ready::Timeout:
-      return Status::error(StatusCode::Timeout,
-                           Filled ? Name + " stopped after " +
-                                        std::to_string(Filled) +
-                                        " bytes of a message"
-                                  : "no answer from " + Name);
-    case os::Ready::Cancelled:
-      return closed();
-    }
-    os::Transfer T = os::readSome(
-        Ends.Read, {Buffer->data() + Filled, Buffer->capacity() - Filled});
-    switch (T.Kind) {
-    case os::Transfer::Done:
-      Filled += T.Size;
-      break;
-    case os::Transfer::WouldBlock:
-      break;
-    case os::Transfer::Closed:
-      return Filled ? Status::error(StatusCode::PeerClosed,
-                                    Name + " closed the connection after " +
-                                        std::to_string(Filled) +
-                                        " bytes of a message")
-                    : closed();
-    case os::Transfer::Failed:
-      return os::lastError("reading from " + Name);
-    }
+    if (Status S = readMore(Until); !S)
+      return S;
   }
+}
+
+Status StreamChannel::readMore(Deadline Until) {
+  MutableBytes Free(Buffer->data() + Filled, Buffer->capacity() - Filled);
+  if (Yielding.worthwhile()) {
+    os::yield();
+    os::Transfer T = os::readSome(Ends.Read, Free);
+    Yielding.learn(T.Kind != os::Transfer::WouldBlock);
+    if (T.Kind != os::Transfer::WouldBlock)
+      return took(T);
+  }
+  switch (os::waitReadable(Ends.Read, Until, Ends.CancelRead)) {
+  case os::Ready::Yes:
+    return took(os::readSome(Ends.Read, Free));
+  case os::Ready::Timeout:
+    return Status::error(StatusCode::Timeout, Filled
+                                                  ? Name + " stopped after " +
+                                                        std::to_string(Filled) +
+                                                        " bytes of a message"
+                                                  : "no answer from " + Name);
+  case os::Ready::Cancelled:
+    break;
+  }
+  return closed();
+}
+
+Status StreamChannel::took(const os::Transfer &T) {
+  switch (T.Kind) {
+  case os::Transfer::Done:
+    Filled += T.Size;
+    return Status();
+  case os::Transfer::WouldBlock:
+    return Status();
+  case os::Transfer::Closed:
+    return Filled ? Status::error(StatusCode::PeerClosed,
+                                  Name + " closed the connection after " +
+                                      std::to_string(Filled) +
+                                      " bytes of a message")
+                  : closed();
+  case os::Transfer::Failed:
+    break;
+  }
+  return os::lastError("reading from " + Name);
 }
 
 } // namespace cbridge

@@ -9,10 +9,28 @@
 
 #include "channel/Channel.h"
 #include "core/Recycler.h"
+#include "os/File.h"
 
 #include <vector>
 
 namespace cbridge {
+
+/// Whether to let others run once before asking the kernel to wake us. Where
+/// both ends share a core, the answer is then there, which saves a poll(2);
+/// elsewhere it is not, and after a few tries we stop trying, for a while.
+class YieldHabit {
+public:
+  bool worthwhile() { return Luck > 0 || ++Skipped % 128 == 0; }
+  void learn(bool Helped) {
+    if (Helped)
+      Luck = Luck < 8 ? Luck + 1 : 8;
+    else
+      Luck = Luck > 2 ? Luck - 2 : 0;
+  }
+
+private:
+  unsigned Luck = 4, Skipped = 0;
+};
 
 /// A channel over two non-blocking byte streams, which a derived class owns.
 /// Reads as much as there is, keeps what belongs to the next frame, and takes
@@ -43,6 +61,8 @@ private:
   void dropFrame();
   Expected<bool> frameIsComplete();
   Status ensureRoom(size_t Size);
+  Status readMore(Deadline Until);
+  Status took(const os::Transfer &T);
   Status closed() const;
 
   std::string Name;
@@ -55,6 +75,7 @@ private:
   size_t FrameSize = 0; // of the frame handed out last
   size_t Needed = 0;    // of the frame being read, once its header is known
   FrameHeader Header;
+  YieldHabit Yielding;
   std::vector<Bytes> Pieces;
 };
 

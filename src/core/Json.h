@@ -7,6 +7,8 @@
 #ifndef CBRIDGE_CORE_JSON_H
 #define CBRIDGE_CORE_JSON_H
 
+#include "core/FloatText.h"
+
 #include <cbridge/Expected.h>
 
 #include <charconv>
@@ -56,11 +58,17 @@ public:
   /// and "-Infinity".
   template <typename T> bool number(T &Value) {
     skipSpace();
-    auto [Rest, Error] = std::from_chars(At, End, Value);
-    if (Error != std::errc() || !isNumberStart(*At))
+    if (!startsNumber())
       return specialNumber(Value);
-    At = Rest;
-    return true;
+    if constexpr (std::is_same_v<T, float>) {
+      return readFloat(At, End, Value) || specialNumber(Value);
+    } else {
+      auto [Rest, Error] = std::from_chars(At, End, Value);
+      if (Error != std::errc())
+        return specialNumber(Value);
+      At = Rest;
+      return true;
+    }
   }
   /// Any value, which is checked and dropped.
   bool skipValue(int Depth = 0);
@@ -87,8 +95,10 @@ private:
            (*At == ' ' || *At == '\n' || *At == '\t' || *At == '\r'))
       ++At;
   }
-  static bool isNumberStart(char C) {
-    return (C >= '0' && C <= '9') || C == '-';
+  /// A digit, perhaps behind a minus: from_chars also takes "-inf".
+  bool startsNumber() const {
+    const char *Digit = At != End && *At == '-' ? At + 1 : At;
+    return Digit != End && *Digit >= '0' && *Digit <= '9';
   }
   template <typename T> bool specialNumber(T &Value) {
     if constexpr (std::is_floating_point_v<T>) {

@@ -133,7 +133,7 @@ Status TensorSpec::validate() const {
 Status TensorSpec::checkExtents(Span<const int64_t> Extents) const {
   bool Fits = Extents.size() == Shape.size();
   for (size_t I = 0; Fits && I < Shape.size(); ++I)
-    Fits = Shape[I] == Extents[I] || (Shape[I] == Dynamic && Extents[I] >= 0);
+    Fits = Extents[I] >= 0 && (Shape[I] == Extents[I] || Shape[I] == Dynamic);
   if (!Fits)
     return shapeError(*this, "is " + typeAndShape() + ", got shape " +
                                  shapeText(Extents));

@@ -7,16 +7,18 @@
 #include "os/File.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <climits>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
+#include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -82,6 +84,8 @@ Ready waitWritable(int File, Deadline Until, int Cancel) {
   return waitFor(File, POLLOUT, Until, Cancel);
 }
 
+void yield() { ::sched_yield(); }
+
 bool hungUp(int Pipe) {
   pollfd File = {Pipe, 0, 0};
   return ::poll(&File, 1, 0) > 0 && (File.revents & POLLHUP);
@@ -106,43 +110,11 @@ Transfer readSome(int File, MutableBytes To) {
   }
 }
 
-namespace {
-
-/// Keeps a broken pipe from raising SIGPIPE in this thread, whatever the
-/// program's handler is, and leaves no pending signal behind.
-class WithoutSigpipe {
-public:
-  WithoutSigpipe() {
-    sigemptyset(&Pipe);
-    sigaddset(&Pipe, SIGPIPE);
-    ::pthread_sigmask(SIG_BLOCK, &Pipe, &Before);
-  }
-  ~WithoutSigpipe() {
-    if (sigismember(&Before, SIGPIPE))
-      return;
-    int Kept = errno;
-    if (Raised) {
-      timespec Now = {0, 0};
-      while (::sigtimedwait(&Pipe, nullptr, &Now) < 0 && errno == EINTR) {
-      }
-    }
-    ::pthread_sigmask(SIG_SETMASK, &Before, nullptr);
-    errno = Kept;
-  }
-  bool Raised = false;
-
-private:
-  sigset_t Pipe, Before;
-};
-
-} // namespace
-
 Transfer writeSome(int File, Span<const Bytes> Pieces) {
   static_assert(sizeof(Bytes) == sizeof(iovec),
                 "a Span has the layout of an iovec: pointer, length");
   auto *Vector = reinterpret_cast<const iovec *>(Pieces.data());
   int Count = int(std::min<size_t>(Pieces.size(), IOV_MAX));
-  WithoutSigpipe Guard;
   for (;;) {
     ssize_t Size = Count == 1 ? ::write(File, Vector->iov_base, Vector->iov_len)
                               : ::writev(File, Vector, Count);
@@ -150,10 +122,8 @@ Transfer writeSome(int File, Span<const Bytes> Pieces) {
       return {Transfer::Done, size_t(Size)};
     if (errno == EAGAIN)
       return {Transfer::WouldBlock, 0};
-    if (errno == EPIPE) {
-      Guard.Raised = true;
+    if (errno == EPIPE)
       return {Transfer::Closed, 0};
-    }
     if (errno != EINTR)
       return {Transfer::Failed, 0};
   }
@@ -178,6 +148,25 @@ uint64_t randomId() {
                std::chrono::steady_clock::now().time_since_epoch().count()) *
            uint64_t(::getpid());
   return Id;
+}
+
+uint64_t processMark() {
+  // One word of memory that the kernel clears in a forked child.
+  static std::atomic<uint64_t> *const Mark = [] {
+    void *Page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool Works =
+        Page != MAP_FAILED && ::madvise(Page, 4096, MADV_WIPEONFORK) == 0;
+    return Works ? new (Page) std::atomic<uint64_t>(0) : nullptr;
+  }();
+  if (!Mark)
+    return uint64_t(::getpid());
+  uint64_t Known = Mark->load(std::memory_order_relaxed);
+  if (Known == 0) {
+    uint64_t Fresh = randomId();
+    Known = Mark->compare_exchange_strong(Known, Fresh) ? Fresh : Known;
+  }
+  return Known;
 }
 
 Expected<std::string> makePrivateDirectory() {

@@ -55,6 +55,8 @@ enum class Ready {
 Ready waitReadable(int File, Deadline Until, int Cancel = -1);
 Ready waitWritable(int File, Deadline Until, int Cancel = -1);
 
+/// Lets other runnable threads of this core go first.
+void yield();
 /// Whether all writers of a pipe have closed it.
 bool hungUp(int Pipe);
 /// Bytes that can be read without waiting.
@@ -67,7 +69,9 @@ struct Transfer {
 };
 /// One read(2); Closed at the end of the file.
 Transfer readSome(int File, MutableBytes To);
-/// One writev(2) that never raises SIGPIPE; Closed if the reader is gone.
+/// One writev(2); Closed if the reader is gone. Raises SIGPIPE then, as
+/// write(2) does: for files that cannot break, such as a FIFO that we also
+/// read.
 Transfer writeSome(int File, Span<const Bytes> Pieces);
 
 /// Sleeps for a time that doubles from call to call, up to 5 ms: for conditions
@@ -83,6 +87,8 @@ private:
 
 /// Unpredictable bits; never 0.
 uint64_t randomId();
+/// Another number after a fork, in the child. Costs no system call.
+uint64_t processMark();
 
 /// A directory that only this user can enter, made under TMPDIR.
 Expected<std::string> makePrivateDirectory();

@@ -215,12 +215,8 @@ Expected<Peer::Server::Answer> Peer::Server::question(const Frame &F) {
     return Status::error(StatusCode::Protocol,
                          "request " + std::to_string(F.Header.Sequence) +
                              " after " + std::to_string(With->Sequence));
-  if ((F.Header.Flags & FrameHeader::HasReward) &&
-      !std::isfinite(F.Header.Reward))
-    return Status::error(StatusCode::Protocol, "a reward that is not finite");
   With->Sequence = F.Header.Sequence;
   With->Runner = F.Header.Runner;
-  With->Latest.reset();
   std::shared_ptr<Question> Q = freshQuestion();
   Q->begin(With->Agreed, F.Header, With->Context);
   if (Status S = With->With->decode(F.Payload, Q->Tensors); !S)
@@ -249,6 +245,8 @@ Expected<Peer::Server::Answer> Peer::Server::handle(const Frame &F) {
   }
   if (H.Session != With->Agreed->Session)
     return Status::error(StatusCode::Protocol, "a frame of another session");
+  if ((H.Flags & FrameHeader::HasReward) && !std::isfinite(H.Reward))
+    return Status::error(StatusCode::Protocol, "a reward that is not finite");
   switch (H.Kind) {
   case FrameKind::Request:
     return question(F);

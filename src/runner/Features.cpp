@@ -38,9 +38,10 @@ void FeatureWriter::strings(Span<const std::string_view> Values) {
         StatusCode::TypeMismatch, "feature '" + Spec.name() + "' is " +
                                       Spec.typeAndShape() + ", got strings"));
   // A fixed shape keeps its extents; a dynamic vector takes as many as come.
-  std::vector<int64_t> Extents(Spec.shape().begin(), Spec.shape().end());
+  Span<const int64_t> Extents = Spec.shape();
+  int64_t Size = int64_t(Values.size());
   if (Extents.size() == 1 && Extents[0] == Dynamic)
-    Extents[0] = int64_t(Values.size());
+    Extents = {&Size, 1};
   Expected<size_t> Count = elementCount(Extents);
   if (!Count || *Count != Values.size())
     return Runner.misuse(Status::error(
@@ -50,6 +51,10 @@ void FeatureWriter::strings(Span<const std::string_view> Values) {
   if (Status S = Runner.E->setStrings(Index, Values, Extents); !S)
     return Runner.misuse(std::move(S));
   Runner.refreshSlot(Index);
+}
+
+std::vector<std::string_view> &FeatureWriter::stringViews() {
+  return Runner.StringViews;
 }
 
 unsigned char *FeatureWriter::array(ElementType Type, size_t Count) {

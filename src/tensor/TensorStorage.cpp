@@ -100,7 +100,8 @@ struct TensorStorage::Tensors {
     T.Data = T.Memory.data();
     T.Size = Size;
     // What lies behind is sent along: it must not be an earlier value.
-    std::memset(T.Data + Size, 0, alignUp(Size) - Size);
+    if (size_t Padding = alignUp(Size) - Size)
+      std::memset(T.Data + Size, 0, Padding);
     return Status();
   }
 };
@@ -181,8 +182,18 @@ Status TensorStorage::resize(size_t I, Span<const int64_t> Extents) {
 Status TensorStorage::setStrings(size_t I, Span<const std::string_view> Values,
                                  Span<const int64_t> Extents) {
   const TensorSpec &Spec = T->Specs[I];
+  if (!Spec.isString())
+    return Status::error(StatusCode::TypeMismatch, "'" + Spec.name() + "' is " +
+                                                       Spec.typeAndShape() +
+                                                       ", got strings");
   if (Status S = Spec.checkExtents(Extents); !S)
     return S;
+  Expected<size_t> Count = cbridge::elementCount(Extents);
+  if (!Count || *Count != Values.size())
+    return Status::error(StatusCode::ShapeMismatch,
+                         "'" + Spec.name() +
+                             "': " + std::to_string(Values.size()) +
+                             " strings do not fill its shape");
   size_t Table = (Values.size() + 1) * sizeof(uint64_t);
   size_t Size = Table;
   for (std::string_view V : Values)
@@ -203,7 +214,6 @@ Status TensorStorage::setStrings(size_t I, Span<const std::string_view> Values,
   for (size_t D = 0; D < Extents.size(); ++D)
     Each.Extents[D] = Extents[D];
   T->publish(I);
-  assert(T->Views[I].elementCount() == Values.size());
   return Status();
 }
 

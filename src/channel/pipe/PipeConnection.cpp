@@ -56,7 +56,9 @@ class PipeConnection : public StreamChannel {
 public:
   PipeConnection(std::string Name, size_t MaxMessage, Session Made)
       : StreamChannel(std::move(Name), MaxMessage), S(std::move(Made)) {
-    use({S.Read.get(), S.Write.get()});
+    // Requests cannot break (see tryConnect): that replies hang up is the sign
+    // that nobody reads them.
+    use({S.Read.get(), S.Write.get(), -1, S.Read.get()});
   }
 
 private:
@@ -89,10 +91,12 @@ Attempt tryConnect(const std::string &Base, Session &S, Status &Why) {
                         "pipe:" + Base + " is busy with another compiler");
     return Attempt::Taken;
   }
-  Expected<os::File> Write = openFifo(toPeer(Base), O_WRONLY, &Errno);
+  // Open for reading as well, so that a write to a dead peer raises no SIGPIPE:
+  // blocking that signal would cost two system calls per decision.
+  Expected<os::File> Write = openFifo(toPeer(Base), O_RDWR, &Errno);
   if (!Write)
-    return Errno == ENXIO || Errno == ENOENT ? Absent("its peer is gone")
-                                             : Failed(Write.status());
+    return Errno == ENOENT ? Absent("its peer is gone")
+                           : Failed(Write.status());
   Expected<os::File> Read = openFifo(toCompiler(Base), O_RDONLY);
   if (!Read)
     return Failed(Read.status());

@@ -12,8 +12,6 @@
 #include <cassert>
 #include <cmath>
 
-#include <unistd.h>
-
 namespace cbridge {
 
 RemoteSession::RemoteSession(std::unique_ptr<Channel> Over,
@@ -21,7 +19,7 @@ RemoteSession::RemoteSession(std::unique_ptr<Channel> Over,
                              const Signature &Sig,
                              std::chrono::nanoseconds Timeout)
     : Over(std::move(Over)), With(std::move(With)), Timeout(Timeout),
-      Id(os::randomId()), Owner(::getpid()),
+      Id(os::randomId()), Process(os::processMark()),
       Incoming(std::make_shared<std::vector<TensorSpec>>(Sig.outputs())) {}
 
 Expected<std::shared_ptr<RemoteSession>>
@@ -38,7 +36,7 @@ RemoteSession::open(std::unique_ptr<Channel> Over, const std::string &Serdes,
 }
 
 RemoteSession::~RemoteSession() {
-  if (!Over || Owner != ::getpid())
+  if (!Over || Process != os::processMark())
     return;
   Outgoing.clear();
   // A peer that does not listen any more finds out by the hang-up.
@@ -84,7 +82,7 @@ Status RemoteSession::introduce(const std::string &Serdes,
 }
 
 Status RemoteSession::usable() const {
-  if (Owner != ::getpid())
+  if (Process != os::processMark())
     return Status::error(StatusCode::Forked,
                          "this model was opened before the process forked; "
                          "open it again");

@@ -15,8 +15,6 @@
 #include <atomic>
 #include <mutex>
 
-#include <sys/types.h>
-
 namespace cbridge {
 
 /// One session with a peer: channel × serializer. The runners of a model share
@@ -52,7 +50,7 @@ private:
   std::unique_ptr<Serializer> With;
   std::chrono::nanoseconds Timeout;
   const uint64_t Id;
-  const pid_t Owner;
+  const uint64_t Process;
   uint64_t Sequence = 0;
   std::atomic<uint32_t> Runners{0};
   std::string Context;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "serdes/json/JsonSerializer.h"
 
+#include "core/FloatText.h"
 #include "core/ForElementType.h"
 #include "core/Json.h"
 
@@ -67,7 +68,9 @@ private:
         return word(At, std::isnan(Value) ? "\"NaN\""
                         : Value > 0       ? "\"Infinity\""
                                           : "\"-Infinity\"");
-    if constexpr (!std::is_same_v<T, bool>)
+    if constexpr (std::is_same_v<T, float>)
+      return writeFloat(At, Value);
+    else if constexpr (!std::is_same_v<T, bool>)
       return std::to_chars(At, End, Value).ptr;
   }
 
@@ -82,9 +85,15 @@ public:
 
   size_t size() const { return Size; }
   unsigned char *at(size_t Offset) const { return Buffer.data() + Offset; }
+  /// Room for one more, which counts at once; null without memory.
+  template <typename T> T *next() {
+    if (!room(sizeof(T)))
+      return nullptr;
+    Size += sizeof(T);
+    return reinterpret_cast<T *>(Buffer.data() + Size - sizeof(T));
+  }
   bool append(const void *From, size_t Count) {
-    if (Size + Count > Buffer.capacity() &&
-        !Buffer.reserve(Size + Count + Size / 2 + 4096, Size))
+    if (!room(Count))
       return false;
     if (Count)
       std::memcpy(Buffer.data() + Size, From, Count);
@@ -97,6 +106,11 @@ public:
   }
 
 private:
+  bool room(size_t Count) {
+    return Size + Count <= Buffer.capacity() ||
+           Buffer.reserve(Size + Count + Size / 2 + 4096, Size);
+  }
+
   AlignedBuffer &Buffer;
   size_t Size = 0;
 };
@@ -104,14 +118,14 @@ private:
 template <typename T>
 bool readValues(JsonReader &Reader, Elements &To, size_t &Count) {
   return Reader.array([&] {
-    T Value{};
-    bool Read;
-    if constexpr (std::is_same_v<T, bool>)
-      Read = Reader.boolean(Value);
-    else
-      Read = Reader.number(Value);
+    T *Value = To.next<T>();
+    if (!Value)
+      return Reader.fail("too long");
     ++Count;
-    return Read && (To.append(&Value, sizeof(T)) || Reader.fail("too long"));
+    if constexpr (std::is_same_v<T, bool>)
+      return Reader.boolean(*Value);
+    else
+      return Reader.number(*Value);
   });
 }
 

@@ -1,0 +1,209 @@
+"""Round trips between a compiler and its model: `./dev bench rtt [--quick]`.
+
+The published study: random float vectors of 500 to 50,000 elements in steps of 500, one fully
+connected layer, one float back; `total_ms` is the sum of the 100 round trips. `median_us` and
+`p99_us` are of 2,000 round trips of 64 floats. Each row has its floor from the same run: the same
+floats over a bare pair of FIFOs (of the same capacity) to the same model, alternating with ours.
+`cores` 1: both ends on one core; 2: one each. Fields of build/bench/rtt.json: docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build/release/bench"
+OUT = ROOT / "build/bench"
+Row = dict[str, Any]
+
+
+def pinned(core: int) -> list[str]:
+    return ["taskset", "-c", str(core)]
+
+
+class Peer:
+    """A peer process that has said it is ready."""
+
+    def __init__(self, peer: str, core: int, *arguments: str) -> None:
+        program = {
+            "python": [sys.executable, str(ROOT / "bench/_rtt_peer.py")],
+            "c++": [str(BUILD / "RttPeer")],
+        }[peer]
+        self.process = subprocess.Popen(
+            [*pinned(core), *program, *arguments], stdout=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout
+        if self.process.stdout.readline().strip() != "ready":
+            sys.exit(f"the {peer} peer did not start")
+
+    def __enter__(self) -> Peer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.terminate()
+        self.process.wait()
+
+
+def host(core: int, *arguments: str) -> Row:
+    result = subprocess.run(
+        [*pinned(core), str(BUILD / "RttHost"), *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    row: Row = json.loads(result.stdout)
+    return row
+
+
+def measure_pipe(serdes: str, peer: str, cores: list[int], repetitions: int) -> Row:
+    with tempfile.TemporaryDirectory() as folder:
+        floor, address = f"{folder}/floor", f"pipe:{folder}/bridge"
+        os.mkfifo(floor + ".out")
+        os.mkfifo(floor + ".in")
+        with (
+            Peer(peer, cores[-1], "floor", floor, str(repetitions)),
+            Peer(peer, cores[-1], "bridge", address),
+        ):
+            measured = host(
+                cores[0], "measure", f"{address}?serdes={serdes}", floor, str(repetitions)
+            )
+    return {
+        "runner": "pipe",
+        "serdes": serdes,
+        "peer": peer,
+        "host": "c++",
+        "cores": len(cores),
+        **measured,
+        "floor": "raw-fifo",
+    }
+
+
+def measure_constant(core: int) -> Row:
+    return {
+        "runner": "constant",
+        "serdes": "none",
+        "peer": "none",
+        "host": "c++",
+        "cores": 1,
+        **host(core, "in-process", "constant:4"),
+        "floor": "none",
+        "floor_total_ms": None,
+        "floor_median_us": None,
+    }
+
+
+def measure_memory(serdes: str, cores: list[int], messages: int) -> Row:
+    with tempfile.TemporaryDirectory() as folder:
+        address = f"pipe:{folder}/bridge"
+        with Peer("python", cores[-1], "bridge", address) as peer:
+            measured = host(
+                cores[0],
+                "memory",
+                f"{address}?serdes={serdes}",
+                str(messages),
+                str(peer.process.pid),
+            )
+    return {"runner": "pipe", "serdes": serdes, **measured}
+
+
+def ratio(row: Row, field: str) -> str:
+    floor = row[f"floor_{field}"]
+    return f"{row[field] / floor:5.2f}x" if floor else "     -"
+
+
+def print_table(rows: list[Row], memory: list[Row]) -> None:
+    print(
+        f"\n{'runner':9} {'serdes':10} {'peer':7} {'cores':>5} {'total ms':>10} {'/floor':>7}"
+        f" {'median us':>10} {'/floor':>7} {'p99 us':>9} {'allocs':>7} {'wrong':>6}"
+    )
+    for row in rows:
+        print(
+            f"{row['runner']:9} {row['serdes']:10} {row['peer']:7} {row['cores']:5}"
+            f" {row['total_ms']:10.3f} {ratio(row, 'total_ms'):>7}"
+            f" {row['median_us']:10.3f} {ratio(row, 'median_us'):>7} {row['p99_us']:9.3f}"
+            f" {row['allocs_per_decision']:7.3f} {row['wrong']:6}"
+        )
+    for row in memory:
+        print(
+            f"memory: {row['runner']}+{row['serdes']}, {row['messages']} messages of 200 KB:"
+            f" host grew {row['host_growth_kb']} KB, peer {row['peer_growth_kb']} KB"
+        )
+
+
+def draw(rows: list[Row], path: Path) -> None:
+    rows = [row for row in rows if row["floor_median_us"]]
+    labels = [f"{r['runner']}+{r['serdes']}\n{r['peer']}, {r['cores']} core(s)" for r in rows]
+    figure, axes = plt.subplots(1, 2, figsize=(13, 5))
+    for axis, field, title in (
+        (axes[0], "total_ms", "100 vectors of 500 to 50,000 floats, total (ms)"),
+        (axes[1], "median_us", "64 floats, median round trip (us)"),
+    ):
+        place = range(len(rows))
+        axis.barh([p + 0.2 for p in place], [r[field] for r in rows], 0.4, label="CompilerBridge")
+        axis.barh(
+            [p - 0.2 for p in place],
+            [r[f"floor_{field}"] for r in rows],
+            0.4,
+            label="floor: bare FIFOs",
+            color="0.7",
+        )
+        for p, row in zip(place, rows, strict=True):
+            axis.text(row[field], p + 0.2, f" {ratio(row, field).strip()}", va="center")
+        axis.set_yticks(list(place), labels)
+        axis.set_xscale("log")
+        axis.set_xlim(right=axis.get_xlim()[1] * 2)
+        axis.set_title(title)
+        axis.legend(loc="lower right")
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions, for a first look")
+    quick = parser.parse_args().quick
+    repetitions, messages = (2, 1_000) if quick else (9, 10_000)
+    free = sorted(os.sched_getaffinity(0))
+    placements = [free[:1]] + ([free[:2]] if len(free) > 1 else [])
+
+    rows: list[Row] = []
+    memory: list[Row] = []
+    begin = time.monotonic()
+
+    def done(what: str) -> None:
+        print(f"[{time.monotonic() - begin:6.1f}s] {what}", flush=True)
+
+    rows.append(measure_constant(free[0]))
+    done("constant")
+    for peer in ("python", "c++"):
+        for cores in placements:
+            for serdes in ("bitstream", "json"):
+                rows.append(measure_pipe(serdes, peer, cores, repetitions))
+                done(f"pipe+{serdes}, {peer} peer, {len(cores)} core(s)")
+    for serdes, count in (("bitstream", messages), ("json", messages // 10)):
+        memory.append(measure_memory(serdes, placements[-1], count))
+        done(f"memory, pipe+{serdes}")
+
+    OUT.mkdir(parents=True, exist_ok=True)
+    (OUT / "rtt.json").write_text(json.dumps(rows, indent=1) + "\n")
+    (OUT / "rtt_memory.json").write_text(json.dumps(memory, indent=1) + "\n")
+    draw(rows, OUT / "rtt.png")
+    print_table(rows, memory)
+    print(f"\nwritten: {OUT / 'rtt.json'}, rtt_memory.json, rtt.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,280 @@
+//===- Peer.cpp - CompilerInterface's C++ half ----------------------------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Binding.h"
+
+#include <atomic>
+#include <mutex>
+
+namespace cbridge::python {
+
+namespace {
+
+using RequestPointer = std::shared_ptr<const Request>;
+
+/// A request as Python holds it.
+struct PyRequest {
+  RequestPointer R;
+
+  size_t indexOf(nb::handle Name) const {
+    Py_ssize_t Size = 0;
+    const char *Text = PyUnicode_AsUTF8AndSize(Name.ptr(), &Size);
+    if (!Text)
+      throw nb::python_error();
+    std::string_view Wanted(Text, size_t(Size));
+    if (std::optional<size_t> I = R->signature().inputIndex(Wanted))
+      return *I;
+    std::string Known;
+    for (const TensorSpec &Spec : R->signature().inputs())
+      Known += (Known.empty() ? "" : ", ") + Spec.name();
+    throw nb::key_error(("there is no feature '" + std::string(Wanted) +
+                         "'; the compiler sends " + Known)
+                            .c_str());
+  }
+  bool contains(nb::str Name) const {
+    return R->signature().inputIndex(Name.c_str()).has_value();
+  }
+  nb::list names() const {
+    nb::list Names;
+    for (const TensorSpec &Spec : R->signature().inputs())
+      Names.append(Spec.name().c_str());
+    return Names;
+  }
+};
+
+/// A Peer that Python threads can share: one waits at a time, and close() ends
+/// the wait.
+class PyPeer {
+public:
+  PyPeer(const std::string &Address, nb::handle Inputs, nb::handle Outputs,
+         size_t Sessions, size_t MaxMessage) {
+    PeerOptions Options;
+    Options.Expects = Signature(toSpecs(Inputs), toSpecs(Outputs));
+    Options.Sessions = Sessions;
+    Options.MaxMessage = MaxMessage;
+    Options.OnSessionError = [this](const Status &Why) {
+      Errors.push_back(Why.toString());
+    };
+    P = std::make_unique<Peer>(take(Peer::open(Address, std::move(Options))));
+    Address_ = P->address();
+  }
+
+  /// The next request; none if there will be no more.
+  std::optional<PyRequest> next(Deadline Until) {
+    for (;;) {
+      // Short enough for Ctrl-C and close() to feel prompt.
+      Deadline Slice = Until & Deadline::in(std::chrono::milliseconds(100));
+      Status Why;
+      std::optional<PyRequest> Found;
+      {
+        nb::gil_scoped_release Release;
+        std::lock_guard<std::mutex> Guard(Using);
+        if (!P)
+          return std::nullopt;
+        Expected<RequestPointer> R = P->next(Slice);
+        if (R)
+          Found = PyRequest{std::move(*R)};
+        else
+          Why = R.status();
+      }
+      reportErrors();
+      if (Found)
+        return Found;
+      if (Why.code() == StatusCode::PeerClosed)
+        return std::nullopt;
+      if (Why.code() != StatusCode::Timeout)
+        raise(Why);
+      if (PyErr_CheckSignals() != 0)
+        throw nb::python_error();
+      if (Until.passed())
+        raise(Why);
+    }
+  }
+
+  /// Sends a decision: a dict by name, or the value itself if there is one
+  /// output. False if nobody waits for it (any more).
+  bool reply(nb::handle Value) {
+    std::unique_lock<std::mutex> Guard = lock();
+    if (!P || !P->awaitsReply())
+      return false;
+    fill(P->decision(), Value);
+    if (P->decision().view(0).Data.size() <= 4096)
+      return P->reply().ok();
+    nb::gil_scoped_release Release;
+    return P->reply().ok();
+  }
+  bool fail(const std::string &Why) {
+    std::unique_lock<std::mutex> Guard = lock();
+    return P && P->awaitsReply() && P->fail(Why).ok();
+  }
+  void close() {
+    std::unique_lock<std::mutex> Guard = lock();
+    P.reset();
+  }
+  const std::string &address() const { return Address_; }
+
+private:
+  /// Waits without the interpreter lock, which the holder may need.
+  std::unique_lock<std::mutex> lock() {
+    std::unique_lock<std::mutex> Guard(Using, std::try_to_lock);
+    if (!Guard.owns_lock()) {
+      nb::gil_scoped_release Release;
+      Guard.lock();
+    }
+    return Guard;
+  }
+
+  static void fillOne(TensorStorage &To, size_t I, nb::handle Value) {
+    const TensorSpec &Spec = To.spec(I);
+    if (assignNumber(Value, Spec, "decision", To.bytes(I)))
+      return;
+    assign(Value, Spec, "decision",
+           {[&](Span<const int64_t> E) { return To.resize(I, E); },
+            [&] { return To.bytes(I); },
+            [&](Span<const std::string_view> V, Span<const int64_t> E) {
+              return To.setStrings(I, V, E);
+            }});
+  }
+
+  static void fill(TensorStorage &To, nb::handle Value) {
+    if (!PyDict_Check(Value.ptr())) {
+      if (To.size() != 1)
+        throw nb::value_error("several outputs: reply with a dict by name");
+      return fillOne(To, 0, Value);
+    }
+    size_t Used = 0;
+    for (size_t I = 0; I < To.size(); ++I) {
+      const std::string &Name = To.spec(I).name();
+      PyObject *Item = PyDict_GetItemString(Value.ptr(), Name.c_str());
+      if (!Item)
+        throw nb::value_error(("decision '" + Name + "' is missing").c_str());
+      fillOne(To, I, Item);
+      ++Used;
+    }
+    if (size_t(PyDict_GET_SIZE(Value.ptr())) != Used)
+      refuseUnknown(To, Value);
+  }
+  [[noreturn]] static void refuseUnknown(TensorStorage &To, nb::handle Value) {
+    std::string Known, Unknown;
+    for (size_t I = 0; I < To.size(); ++I)
+      Known += (I ? ", " : "") + To.spec(I).name();
+    for (nb::handle Key : Value) {
+      std::string Name = nb::str(Key).c_str();
+      bool Found = false;
+      for (size_t I = 0; I < To.size(); ++I)
+        Found |= To.spec(I).name() == Name;
+      if (!Found)
+        Unknown = Name;
+    }
+    throw nb::value_error(
+        ("there is no decision '" + Unknown + "'; the compiler wants " + Known)
+            .c_str());
+  }
+
+  void reportErrors() {
+    if (Errors.empty())
+      return;
+    nb::object Log =
+        nb::module_::import_("logging").attr("getLogger")("compiler_bridge");
+    for (const std::string &Text : std::exchange(Errors, {}))
+      Log.attr("warning")("session ended: %s", Text.c_str());
+  }
+
+  std::mutex Using;
+  std::unique_ptr<Peer> P;
+  std::string Address_;
+  std::vector<std::string> Errors;
+};
+
+Deadline deadlineIn(std::optional<double> Seconds) {
+  if (!Seconds)
+    return Deadline::never();
+  return Deadline::in(std::chrono::nanoseconds(
+      int64_t(std::min(std::max(*Seconds, 0.0), 1e9) * 1e9)));
+}
+
+} // namespace
+
+void bindPeer(nb::module_ &M) {
+  nb::class_<PyRequest>(M, "Request")
+      .def("__getitem__",
+           [](nb::handle_t<PyRequest> Self, nb::handle Name) {
+             auto &R = nb::cast<PyRequest &>(Self);
+             return toPython(R.R->feature(R.indexOf(Name)), Self);
+           })
+      .def("__contains__", &PyRequest::contains)
+      .def("__len__",
+           [](const PyRequest &R) { return R.R->signature().inputs().size(); })
+      .def("__iter__", [](const PyRequest &R) { return nb::iter(R.names()); })
+      .def("keys", &PyRequest::names)
+      .def_prop_ro("context",
+                   [](const PyRequest &R) {
+                     const std::string &C = R.R->context();
+                     PyObject *S = PyUnicode_DecodeUTF8(
+                         C.data(), Py_ssize_t(C.size()), "surrogateescape");
+                     if (!S)
+                       throw nb::python_error();
+                     return nb::steal(S);
+                   })
+      .def_prop_ro("reward",
+                   [](const PyRequest &R) -> nb::object {
+                     return R.R->reward()
+                                ? nb::object(nb::float_(*R.R->reward()))
+                                : nb::none();
+                   })
+      .def_prop_ro("done", [](const PyRequest &R) { return R.R->done(); })
+      .def_prop_ro("truncated",
+                   [](const PyRequest &R) { return R.R->truncated(); })
+      .def_prop_ro("session", [](const PyRequest &R) { return R.R->session(); })
+      .def_prop_ro("runner", [](const PyRequest &R) { return R.R->runner(); })
+      .def_prop_ro("_inputs",
+                   [](const PyRequest &R) {
+                     return fromSpecs(R.R->signature().inputs());
+                   })
+      .def_prop_ro("_outputs", [](const PyRequest &R) {
+        return fromSpecs(R.R->signature().outputs());
+      });
+
+  nb::class_<PyPeer>(M, "Peer")
+      .def(
+          "__init__",
+          [](PyPeer *Self, nb::str Address, nb::handle Inputs,
+             nb::handle Outputs, size_t Sessions, size_t MaxMessage) {
+            new (Self)
+                PyPeer(Address.c_str(), Inputs, Outputs, Sessions, MaxMessage);
+          },
+          nb::arg("address"), nb::arg("inputs"), nb::arg("outputs"),
+          nb::arg("sessions"), nb::arg("max_message"))
+      .def("__iter__", [](nb::handle_t<PyPeer> Self) { return Self; })
+      .def("__next__",
+           [](PyPeer &Self) {
+             std::optional<PyRequest> R = Self.next(Deadline::never());
+             if (!R)
+               throw nb::stop_iteration();
+             return std::move(*R);
+           })
+      .def(
+          "next",
+          [](PyPeer &Self, nb::object Seconds) -> nb::object {
+            std::optional<double> Limit;
+            if (!Seconds.is_none())
+              Limit = nb::cast<double>(Seconds);
+            std::optional<PyRequest> R = Self.next(deadlineIn(Limit));
+            return R ? nb::cast(std::move(*R)) : nb::none();
+          },
+          nb::arg("timeout") = nb::none())
+      .def("reply", &PyPeer::reply, nb::arg("decision"))
+      .def(
+          "fail",
+          [](PyPeer &Self, nb::str Why) { return Self.fail(Why.c_str()); },
+          nb::arg("reason"))
+      .def("close", &PyPeer::close)
+      .def_prop_ro("address", [](const PyPeer &Self) {
+        return nb::str(Self.address().c_str());
+      });
+}
+
+} // namespace cbridge::python

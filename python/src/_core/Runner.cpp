@@ -1,0 +1,150 @@
+//===- Runner.cpp - Runner's C++ half -------------------------------------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Binding.h"
+
+namespace cbridge::python {
+
+namespace {
+
+/// A model and one runner of it, for one Python thread at a time.
+class PyRunner {
+public:
+  PyRunner(const std::string &Text, nb::handle Inputs, nb::handle Outputs)
+      : M(open(Text, Signature(toSpecs(Inputs), toSpecs(Outputs)))),
+        R(M.runner()) {}
+
+  void populate(nb::dict Features) {
+    for (auto [Key, Value] : Features) {
+      std::string Name = nb::cast<nb::str>(Key).c_str();
+      size_t I = indexOf(Name);
+      const TensorSpec &Spec = M.signature().inputs()[I];
+      if (assignNumber(Value, Spec, "feature", R.getTensorUntyped(I)))
+        continue;
+      assign(Value, Spec, "feature",
+             {[&](Span<const int64_t> E) {
+                R.resize(I, E);
+                return Status();
+              },
+              [&] { return R.getTensorUntyped(I); },
+              [&](Span<const std::string_view> V, Span<const int64_t>) {
+                R.populateFeatures(std::pair{Name, V});
+                return Status();
+              }});
+    }
+  }
+
+  nb::dict evaluate() {
+    std::optional<Expected<Decision>> D;
+    {
+      nb::gil_scoped_release Release;
+      D.emplace(R.evaluate());
+    }
+    if (!*D)
+      raise(D->status());
+    nb::dict Result;
+    for (size_t I = 0; I < (*D)->size(); ++I)
+      Result[nb::str(M.signature().outputs()[I].name().c_str())] =
+          copyToPython((*D)->tensor(I));
+    return Result;
+  }
+
+  TensorView feature(size_t I) {
+    const TensorSpec &Spec = M.signature().inputs()[I];
+    if (!Spec.isFixed())
+      throw nb::value_error(("feature '" + Spec.name() + "' is " +
+                             Spec.typeAndShape() +
+                             ": only fixed features can be filled in place")
+                                .c_str());
+    return {&Spec, Spec.shape(), R.getTensorUntyped(I)};
+  }
+  size_t indexOf(const std::string &Name) const {
+    if (std::optional<size_t> I = M.signature().inputIndex(Name))
+      return *I;
+    std::string Known;
+    for (const TensorSpec &Spec : M.signature().inputs())
+      Known += (Known.empty() ? "" : ", ") + Spec.name();
+    throw nb::key_error(
+        ("there is no feature '" + Name + "'; the signature has " + Known)
+            .c_str());
+  }
+
+  void setMask(nb::handle Mask, size_t Output) {
+    std::vector<unsigned char> Values;
+    for (nb::handle Each : Mask)
+      Values.push_back(nb::cast<bool>(Each));
+    R.setMask({reinterpret_cast<const bool *>(Values.data()), Values.size()},
+              Output);
+  }
+
+  Model M;
+  MLModelRunner R;
+
+private:
+  static Model open(const std::string &Text, Signature Sig) {
+    nb::gil_scoped_release Release; // the peer may be a thread of this process
+    Expected<Model> Opened = Model::open(Text, std::move(Sig));
+    if (Opened)
+      return std::move(*Opened);
+    nb::gil_scoped_acquire Acquire;
+    raise(Opened.status());
+  }
+};
+
+} // namespace
+
+void bindRunner(nb::module_ &M) {
+  nb::class_<PyRunner>(M, "Runner")
+      .def(
+          "__init__",
+          [](PyRunner *Self, nb::str Text, nb::handle Inputs,
+             nb::handle Outputs) {
+            new (Self) PyRunner(Text.c_str(), Inputs, Outputs);
+          },
+          nb::arg("runner"), nb::arg("inputs"), nb::arg("outputs"))
+      .def("populate_features", &PyRunner::populate, nb::arg("features"))
+      .def("evaluate", &PyRunner::evaluate)
+      .def(
+          "get_tensor",
+          [](nb::handle_t<PyRunner> Self, nb::str Name) {
+            auto &R = nb::cast<PyRunner &>(Self);
+            return toPython(R.feature(R.indexOf(Name.c_str())), Self);
+          },
+          nb::arg("name"))
+      .def(
+          "switch_context",
+          [](PyRunner &Self, nb::str Name) {
+            Self.R.switchContext(Name.c_str());
+          },
+          nb::arg("name"))
+      .def(
+          "reward",
+          [](PyRunner &Self, double Value) { check(Self.R.reward(Value)); },
+          nb::arg("value"))
+      .def("end_episode",
+           [](PyRunner &Self) {
+             Status S;
+             {
+               nb::gil_scoped_release Release;
+               S = Self.R.endEpisode();
+             }
+             check(S);
+           })
+      .def("set_mask", &PyRunner::setMask, nb::arg("mask"),
+           nb::arg("output") = 0)
+      .def(
+          "set_range",
+          [](PyRunner &Self, double Low, double High, size_t Output) {
+            Self.R.setRange(Low, High, Output);
+          },
+          nb::arg("low"), nb::arg("high"), nb::arg("output") = 0)
+      .def_prop_ro("why_not", [](const PyRunner &Self) -> nb::object {
+        Status S = Self.M.whyNot();
+        return S.ok() ? nb::none() : nb::object(nb::str(S.toString().c_str()));
+      });
+}
+
+} // namespace cbridge::python

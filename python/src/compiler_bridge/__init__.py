@@ -1,0 +1,19 @@
+"""One interface between a compiler that needs a decision and a model that gives it."""
+
+from ._core import Request
+from .compiler import CompilerInterface
+from .errors import BridgeError, BridgeTimeout
+from .runner import Runner
+from .spec import TensorSpec
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BridgeError",
+    "BridgeTimeout",
+    "CompilerInterface",
+    "Request",
+    "Runner",
+    "TensorSpec",
+    "__version__",
+]

@@ -1,0 +1,71 @@
+"""The model's end: serving compilers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from . import _core
+from ._core import Request
+from .spec import TensorSpec, raw_specs
+
+
+class CompilerInterface(_core.Peer):
+    """Answers the questions of compilers at an address such as `pipe:/tmp/x/base`.
+
+    Without an address it is the peer that a runner started (`spawn=`). One compiler after the
+    other is served; one that lies or dies ends only its own session, which is logged as a warning
+    of the logger `compiler_bridge`.
+
+        with CompilerInterface("pipe:/tmp/x/base") as compiler:
+            for request in compiler:
+                compiler.reply({"action": policy(request["embedding"])})
+
+    An episode ends with one more request, whose `done` is true: it repeats the last features,
+    carries the last reward, and a reply to it is ignored. `truncated` says that the compiler died.
+    The loop ends after `sessions` sessions, when the compiler that started this peer is gone, or
+    after `close()`, which any thread may call. Ctrl-C works while waiting.
+
+    `inputs` and `outputs`: refuse compilers that do not send these features or want another
+    decision. `max_message`: refuse larger messages (bytes).
+    """
+
+    def __init__(
+        self,
+        address: str = "",
+        *,
+        inputs: Sequence[TensorSpec] | None = None,
+        outputs: Sequence[TensorSpec] | TensorSpec | None = None,
+        sessions: int = 0,
+        max_message: int = 1 << 30,
+    ) -> None:
+        super().__init__(address, raw_specs(inputs), raw_specs(outputs), sessions, max_message)
+        self._stored: Mapping[str, Any] | Any | None = None
+
+    def __enter__(self) -> CompilerInterface:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit)):
+            self.fail(f"{type(error).__name__}: {error}")
+        self.close()
+
+    def populate_buffer(self, decision: Mapping[str, Any] | Any) -> None:
+        """Stores the reply that the next `evaluate` sends."""
+        self._stored = decision
+
+    def evaluate(self, timeout: float | None = None) -> Request | None:
+        """Sends what is stored, if anything, and waits for the next request.
+
+        None says that there will be no more requests.
+        """
+        if self._stored is not None:
+            self.reply(self._stored)
+            self._stored = None
+        return self.next(timeout)

@@ -1,0 +1,15 @@
+"""What can go wrong between a compiler and its model."""
+
+from __future__ import annotations
+
+
+class BridgeError(RuntimeError):
+    """A failure with a stable code, such as "peer_closed" or "illegal_decision"."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+
+
+class BridgeTimeout(BridgeError, TimeoutError):
+    """The deadline passed."""

@@ -1,0 +1,29 @@
+# The unit tests, which lie beside their files.
+
+set(Src "${PROJECT_SOURCE_DIR}/src")
+
+cbridge_add_test(NAME core_test
+  SOURCES
+    ${Src}/core/JsonTest.cpp
+    ${Src}/core/NumberTest.cpp
+    ${Src}/core/RunnerStringTest.cpp
+    ${Src}/core/SignatureTest.cpp
+    ${Src}/core/StatusTest.cpp
+    ${Src}/core/TensorSpecTest.cpp)
+
+cbridge_add_test(NAME tensor_test
+  SOURCES
+    ${Src}/os/RegionTest.cpp
+    ${Src}/tensor/TensorStorageTest.cpp)
+
+cbridge_add_test(NAME runner_test
+  SOURCES
+    ${Src}/runner/FeaturesTest.cpp
+    ${Src}/runner/MLModelRunnerTest.cpp
+    ${Src}/runner/ModelTest.cpp
+  LABELS threads)
+
+# Of its own, since it replaces operator new.
+cbridge_add_test(NAME alloc_test
+  SOURCES
+    ${Src}/runner/AllocationTest.cpp)

@@ -1,0 +1,183 @@
+//===- ChannelFixture.cpp - What the channel suites share -----------------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ChannelFixture.h"
+
+#include "ServedPeer.h"
+#include "os/File.h"
+#include "serdes/Serializer.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include <malloc.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(__has_include)
+#if __has_include(<sanitizer/allocator_interface.h>)
+#include <sanitizer/allocator_interface.h>
+#define CBRIDGE_HAS_SANITIZER_ALLOCATOR 1
+#endif
+#endif
+
+namespace cbridge::conformance {
+
+static milliseconds processorTime() {
+  rusage Usage = {};
+  ::getrusage(RUSAGE_THREAD, &Usage);
+  return milliseconds((Usage.ru_utime.tv_sec + Usage.ru_stime.tv_sec) * 1000 +
+                      (Usage.ru_utime.tv_usec + Usage.ru_stime.tv_usec) / 1000);
+}
+
+Stopwatch::Stopwatch()
+    : Start(Deadline::Clock::now()), StartProcessor(processorTime()) {}
+
+milliseconds Stopwatch::elapsed() const {
+  return std::chrono::duration_cast<milliseconds>(Deadline::Clock::now() -
+                                                  Start);
+}
+
+milliseconds Stopwatch::processor() const {
+  return processorTime() - StartProcessor;
+}
+
+std::vector<std::string> filesIn(const std::string &Directory) {
+  std::vector<std::string> Names;
+  for (const auto &Entry : std::filesystem::directory_iterator(Directory))
+    Names.push_back(Entry.path().filename());
+  return Names;
+}
+
+size_t openFiles() { return filesIn("/proc/self/fd").size(); }
+
+size_t heapInUse() {
+#ifdef CBRIDGE_HAS_SANITIZER_ALLOCATOR
+  if constexpr (Sanitized)
+    return __sanitizer_get_current_allocated_bytes();
+#endif
+  struct mallinfo2 Info = ::mallinfo2();
+  return Info.uordblks + Info.hblkhd;
+}
+
+Signature oneNumber() {
+  return {{TensorSpec::create<int64_t>("x")}, TensorSpec::create<int64_t>("y")};
+}
+
+void decide(Peer &P, int64_t Y) {
+  std::memcpy(P.decision().bytes(0).data(), &Y, sizeof(Y));
+  (void)P.reply();
+}
+
+int64_t asked(const Request &R) { return R.feature(0).as<int64_t>()[0]; }
+
+void increment(Peer &P, const Request &R) {
+  if (!R.done())
+    decide(P, asked(R) + 1);
+}
+
+Expected<int64_t> ask(MLModelRunner &Runner, int64_t X) {
+  Runner.populateFeatures(std::pair{"x", X});
+  return Runner.evaluate<int64_t>();
+}
+
+int waitForExit(pid_t Child) {
+  Deadline Until = soon();
+  os::Backoff Pause;
+  int Code = 0;
+  while (::waitpid(Child, &Code, WNOHANG) == 0)
+    if (!Pause.pause(Until)) {
+      ADD_FAILURE() << "process " << Child << " does not end";
+      ::kill(Child, SIGKILL);
+      ::waitpid(Child, &Code, 0);
+      break;
+    }
+  return WIFSIGNALED(Code) ? -WTERMSIG(Code) : WEXITSTATUS(Code);
+}
+
+pid_t forkToRun(const std::function<int()> &Body) {
+  pid_t Child = ::fork();
+  if (Child == 0)
+    ::_exit(Body());
+  EXPECT_GT(Child, 0);
+  return Child;
+}
+
+ChannelFixture::ChannelFixture(const ChannelUnderTest *Channel,
+                               std::string Serdes)
+    : Channel(*Channel), Serdes(std::move(Serdes)) {}
+
+void ChannelFixture::SetUp() {
+  FilesBefore = openFiles();
+  ::unsetenv("TMPDIR");
+  Expected<std::string> Made = os::makePrivateDirectory();
+  ASSERT_TRUE(Made) << Made.status().toString();
+  Directory = *Made;
+  // What the library makes for itself is to be seen here, too.
+  ::setenv("TMPDIR", Directory.c_str(), 1);
+  Address = Channel.Address(Directory);
+}
+
+void ChannelFixture::TearDown() {
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
+  EXPECT_EQ(errno, ECHILD);
+  EXPECT_EQ(filesIn(Directory), std::vector<std::string>());
+  EXPECT_EQ(openFiles(), FilesBefore);
+  std::filesystem::remove_all(Directory);
+}
+
+std::string ChannelFixture::runnerString(milliseconds Timeout,
+                                         std::string_view More) {
+  return Address + "?serdes=" + Serdes +
+         "&timeout=" + std::to_string(Timeout.count()) + "ms" +
+         std::string(More);
+}
+
+Model ChannelFixture::open(milliseconds Timeout, Signature Sig) {
+  Expected<Model> M = Model::open(runnerString(Timeout), std::move(Sig));
+  if (M)
+    return *M;
+  ADD_FAILURE() << M.status().toString();
+  return *Model::open("heuristic:", oneNumber());
+}
+
+void ChannelFixture::expectHealthy() {
+  ServedPeer Peer(Address, increment);
+  expectServed();
+}
+
+void ChannelFixture::expectServed() {
+  Model M = open();
+  MLModelRunner Runner = M.runner();
+  for (int64_t X : {41, -1000, 7}) {
+    Expected<int64_t> Y = ask(Runner, X);
+    ASSERT_TRUE(Y) << Y.status().toString();
+    EXPECT_EQ(*Y, X + 1);
+  }
+}
+
+std::vector<const ChannelUnderTest *> channels() {
+  std::vector<const ChannelUnderTest *> List;
+  for (const ChannelUnderTest &Each : channelsUnderTest())
+    List.push_back(&Each);
+  return List;
+}
+
+std::vector<std::string> serializers() {
+  auto Names = serializerNames();
+  return {Names.begin(), Names.end()};
+}
+
+std::string channelAndSerdesName(const ChannelUnderTest *Channel,
+                                 const std::string &Serdes) {
+  return std::string(Channel->Name) + "_" + Serdes;
+}
+
+} // namespace cbridge::conformance

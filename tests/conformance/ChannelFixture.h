@@ -1,0 +1,132 @@
+//===- ChannelFixture.h - What the channel suites share ---------*- C++ -*-===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef CBRIDGE_TESTS_CONFORMANCE_CHANNELFIXTURE_H
+#define CBRIDGE_TESTS_CONFORMANCE_CHANNELFIXTURE_H
+
+#include "ChannelsUnderTest.h"
+
+#include <cbridge/MLModelRunner.h>
+#include <cbridge/Peer.h>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace cbridge::conformance {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool Sanitized = true;
+#elif defined(__has_feature)
+constexpr bool Sanitized =
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool Sanitized = false;
+#endif
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// How much later than its deadline a wait may end.
+constexpr milliseconds Slack(Sanitized ? 1500 : 100);
+/// A time-out for what is going to time out.
+constexpr milliseconds Short(150);
+/// A time-out for what must not.
+constexpr seconds Long(30);
+
+inline Deadline soon() { return Deadline::in(Long); }
+
+/// Wall-clock time and this thread's processor time since it was made.
+class Stopwatch {
+public:
+  Stopwatch();
+  milliseconds elapsed() const;
+  milliseconds processor() const;
+
+private:
+  Deadline::Clock::time_point Start;
+  milliseconds StartProcessor;
+};
+
+/// Descriptors of this process.
+size_t openFiles();
+/// Bytes that have been allocated and not freed.
+size_t heapInUse();
+std::vector<std::string> filesIn(const std::string &Directory);
+
+/// Feature x, decision y: both int64_t[1].
+Signature oneNumber();
+/// What a peer does with a question or the end of an episode.
+using Policy = std::function<void(Peer &, const Request &)>;
+/// Answers y = x + 1.
+void increment(Peer &P, const Request &R);
+void decide(Peer &P, int64_t Y);
+int64_t asked(const Request &R);
+Expected<int64_t> ask(MLModelRunner &Runner, int64_t X);
+
+/// An end that a test runs in a peer's or compiler's own process: the exit
+/// status, or minus the signal. Kills it if it does not end.
+int waitForExit(pid_t Child);
+/// Forks; the child exits with what Body returns and never comes back.
+pid_t forkToRun(const std::function<int()> &Body);
+
+using ChannelAndSerdes = std::tuple<const ChannelUnderTest *, std::string>;
+
+/// A fresh directory with an address in it. Whatever a test does, it leaves no
+/// files, descriptors or children behind.
+class ChannelFixture : public ::testing::Test {
+protected:
+  ChannelFixture(const ChannelUnderTest *Channel, std::string Serdes);
+  void SetUp() override;
+  void TearDown() override;
+
+  std::string runnerString(milliseconds Timeout, std::string_view More = "");
+  /// A model at the address; where it is not to be had, one that abstains.
+  Model open(milliseconds Timeout = Long, Signature Sig = oneNumber());
+  /// A new peer and a new compiler understand each other at the address.
+  void expectHealthy();
+  /// A peer that is being served understands a new compiler.
+  void expectServed();
+
+  const ChannelUnderTest &Channel;
+  const std::string Serdes;
+  std::string Directory, Address;
+
+private:
+  size_t FilesBefore = 0;
+};
+
+std::vector<const ChannelUnderTest *> channels();
+std::vector<std::string> serializers();
+/// "pipe_json".
+std::string channelAndSerdesName(const ChannelUnderTest *Channel,
+                                 const std::string &Serdes);
+
+/// A suite's base for channel × serializer.
+class EveryChannel : public ChannelFixture,
+                     public ::testing::WithParamInterface<ChannelAndSerdes> {
+protected:
+  EveryChannel()
+      : ChannelFixture(std::get<0>(GetParam()), std::get<1>(GetParam())) {}
+};
+
+#define CBRIDGE_FOR_EVERY_CHANNEL(Suite)                                       \
+  INSTANTIATE_TEST_SUITE_P(                                                    \
+      Channels, Suite,                                                         \
+      ::testing::Combine(::testing::ValuesIn(channels()),                      \
+                         ::testing::ValuesIn(serializers())),                  \
+      [](const auto &Info) {                                                   \
+        return channelAndSerdesName(std::get<0>(Info.param),                   \
+                                    std::get<1>(Info.param));                  \
+      })
+
+} // namespace cbridge::conformance
+
+#endif // CBRIDGE_TESTS_CONFORMANCE_CHANNELFIXTURE_H

@@ -1,0 +1,78 @@
+//===- ChannelsUnderTest.h - The channels and their raw ends ----*- C++ -*-===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef CBRIDGE_TESTS_CONFORMANCE_CHANNELSUNDERTEST_H
+#define CBRIDGE_TESTS_CONFORMANCE_CHANNELSUNDERTEST_H
+
+#include "channel/Frame.h"
+
+#include <cbridge/Deadline.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cbridge::conformance {
+
+/// A frame that owns its payload.
+struct RawFrame {
+  FrameHeader Header;
+  std::string Payload;
+};
+
+/// One end of a channel that decides on every byte. Destroying it is what the
+/// other end sees when a process dies.
+class RawEnd {
+public:
+  virtual ~RawEnd();
+  /// Sends all of Data; false if the other end is gone or does not take it.
+  virtual bool send(std::string_view Data, Deadline Until) = 0;
+  /// Appends exactly Size bytes to To; false if fewer come.
+  virtual bool receive(size_t Size, std::string &To, Deadline Until) = 0;
+
+  bool send(std::string_view Data);
+  /// With the payload's length in the header.
+  bool send(FrameHeader Header, std::string_view Payload);
+  std::optional<RawFrame> receiveFrame(Deadline Until);
+  /// Takes and forgets what comes until the other end hangs up; false if it
+  /// does not.
+  bool awaitHangUp(Deadline Until);
+};
+
+/// The 64 bytes of a header, with whatever length it has.
+std::string headerBytes(const FrameHeader &Header);
+/// A frame as it travels.
+std::string frameBytes(FrameHeader Header, std::string_view Payload);
+
+/// How a raw compiler comes in.
+enum class Manners {
+  Polite, ///< waits for its turn as the channel's document says
+  Rude,   ///< ignores whose turn it is
+};
+
+/// What the suites need to know of a channel.
+struct ChannelUnderTest {
+  /// The scheme.
+  std::string_view Name;
+  /// A second compiler waits until the first is gone.
+  bool OneSessionAtATime;
+  /// Where a peer can serve, in a directory of its own.
+  std::string (*Address)(const std::string &Directory);
+  /// A peer that serves Address; null if it cannot.
+  std::unique_ptr<RawEnd> (*MakePeer)(const std::string &Address);
+  /// A compiler at Address; null if it is not its turn yet.
+  std::unique_ptr<RawEnd> (*MakeCompiler)(const std::string &Address,
+                                          Manners How);
+};
+
+/// Every channel of the library: a new one is an entry here.
+const std::vector<ChannelUnderTest> &channelsUnderTest();
+
+} // namespace cbridge::conformance
+
+#endif // CBRIDGE_TESTS_CONFORMANCE_CHANNELSUNDERTEST_H
