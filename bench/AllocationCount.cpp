@@ -1,5 +1,4 @@
-//===- AllocationCount.cpp - How often memory was asked for
-//-----------------===//
+//===- AllocationCount.cpp - How often memory was asked for ---------------===//
 //
 // Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

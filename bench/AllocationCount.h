@@ -1,5 +1,4 @@
-//===- AllocationCount.h - How often memory was asked for --------*- C++
-//-*-===//
+//===- AllocationCount.h - How often memory was asked for -------*- C++ -*-===//
 //
 // Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

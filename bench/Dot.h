@@ -1,5 +1,4 @@
-//===- Dot.h - The benchmark's model -----------------------------*- C++
-//-*-===//
+//===- Dot.h - The benchmark's model ----------------------------*- C++ -*-===//
 //
 // Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

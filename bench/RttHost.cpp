@@ -1,5 +1,4 @@
-//===- RttHost.cpp - The compiler's side of the round-trip benchmark
-//------------===//
+//===- RttHost.cpp - The compiler's side of the round-trip benchmark ------===//
 //
 // Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- RttPeer.cpp - A model in C++ for the round-trip benchmark
-//------------===//
+//===- RttPeer.cpp - A model in C++ for the round-trip benchmark ----------===//
 //
 // Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

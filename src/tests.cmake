@@ -4,6 +4,7 @@ set(Src "${PROJECT_SOURCE_DIR}/src")
 
 cbridge_add_test(NAME core_test
   SOURCES
+    ${Src}/core/FloatTextTest.cpp
     ${Src}/core/JsonTest.cpp
     ${Src}/core/NumberTest.cpp
     ${Src}/core/RunnerStringTest.cpp
@@ -16,8 +17,13 @@ cbridge_add_test(NAME tensor_test
     ${Src}/os/RegionTest.cpp
     ${Src}/tensor/TensorStorageTest.cpp)
 
+cbridge_add_test(NAME serdes_test
+  SOURCES
+    ${Src}/serdes/json/JsonSerializerTest.cpp)
+
 cbridge_add_test(NAME runner_test
   SOURCES
+    ${Src}/runner/EnvironmentTest.cpp
     ${Src}/runner/FeaturesTest.cpp
     ${Src}/runner/MLModelRunnerTest.cpp
     ${Src}/runner/ModelTest.cpp

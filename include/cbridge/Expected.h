@@ -34,8 +34,9 @@ public:
   bool ok() const noexcept { return Value.has_value(); }
   const Status &status() const noexcept { return Error; }
 
-  T &operator*() { return *Value; }
-  const T &operator*() const { return *Value; }
+  T &operator*() & { return *Value; }
+  const T &operator*() const & { return *Value; }
+  T &&operator*() && { return std::move(*Value); }
   T *operator->() { return &*Value; }
   const T *operator->() const { return &*Value; }
   T valueOr(T Other) const & { return Value ? *Value : std::move(Other); }

@@ -34,8 +34,11 @@ public:
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winit-list-lifetime"
 #endif
-  /// From `{1, 2, 3}`, for the length of the call.
-  template <typename U = T, typename = std::enable_if_t<std::is_const_v<U>>>
+  /// From `{1, 2, 3}`, for the length of the call. Not of bools, to which a
+  /// pointer and a length would convert.
+  template <typename U = T,
+            typename = std::enable_if_t<std::is_const_v<U> &&
+                                        !std::is_same_v<U, const bool>>>
   constexpr Span(std::initializer_list<value_type> List) noexcept
       : Data(List.begin()), Size(List.size()) {}
 #if defined(__GNUC__) && !defined(__clang__)

@@ -1,5 +1,4 @@
-//===- FloatText.cpp - Floats as decimal text, fast
-//-------------------------===//
+//===- FloatText.cpp - Floats as decimal text, fast -----------------------===//
 //
 // Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,5 +1,4 @@
-//===- FloatText.h - Floats as decimal text, fast ----------------*- C++
-//-*-===//
+//===- FloatText.h - Floats as decimal text, fast ---------------*- C++ -*-===//
 //
 // Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include <cbridge/Signature.h>
 
+#include <unordered_set>
+
 namespace cbridge {
 
 namespace {
@@ -19,13 +21,15 @@ std::optional<size_t> indexOf(const std::vector<TensorSpec> &Specs,
 }
 
 Status validateSide(const std::vector<TensorSpec> &Specs, const char *Side) {
-  for (size_t I = 0; I < Specs.size(); ++I) {
-    if (Status S = Specs[I].validate(); !S)
+  // A set, since a peer validates what any compiler sends it.
+  std::unordered_set<std::string_view> Names;
+  for (const TensorSpec &Spec : Specs) {
+    if (Status S = Spec.validate(); !S)
       return S.withContext(Side);
-    if (indexOf(Specs, Specs[I].name()) != I)
+    if (!Names.insert(Spec.name()).second)
       return Status::error(StatusCode::InvalidArgument,
                            std::string(Side) + ": two tensors are named '" +
-                               Specs[I].name() + "'");
+                               Spec.name() + "'");
   }
   return Status();
 }

@@ -216,13 +216,13 @@ TEST(TensorStorageTest, MovingKeepsAddressesAndViews) {
 }
 
 TEST(TensorStorageTest, MalformedStringTensorsAreRecognised) {
-  auto Check = [](const std::vector<uint64_t> &Offsets, std::string Characters,
-                  size_t Count) {
-    std::vector<unsigned char> Data(Offsets.size() * 8 + Characters.size());
-    std::memcpy(Data.data(), Offsets.data(), Offsets.size() * 8);
-    std::copy(Characters.begin(), Characters.end(),
-              Data.begin() + long(Offsets.size() * 8));
-    return checkStringTensor(Data, Count).ok();
+  auto Check = [](const std::vector<uint64_t> &Offsets,
+                  std::string_view Characters, size_t Count) {
+    std::string Data(reinterpret_cast<const char *>(Offsets.data()),
+                     Offsets.size() * sizeof(uint64_t));
+    Data += Characters;
+    std::vector<unsigned char> Exact(Data.begin(), Data.end());
+    return checkStringTensor(Exact, Count).ok();
   };
   EXPECT_TRUE(Check({0}, "", 0));
   EXPECT_TRUE(Check({0, 1, 1, 3}, "abc", 3));

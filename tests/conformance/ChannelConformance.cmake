@@ -1,19 +1,34 @@
-# Every channel × serializer, against healthy and against broken other ends. The channels
+# Every channel × serializer against healthy and against broken other ends. The channels
 # are listed in ChannelsUnderTest.cpp.
 
-set(Dir "${CMAKE_CURRENT_LIST_DIR}")
-set(Shared
-  ${Dir}/ChannelFixture.cpp
-  ${Dir}/ChannelsUnderTest.cpp
-  ${Dir}/HealthyChannelTest.cpp
-  ${Dir}/ServedPeer.cpp)
+if(CBRIDGE_BUILD_TESTS)
+  set(CBRIDGE_CHANNEL_SOURCES
+    ${CMAKE_CURRENT_LIST_DIR}/ChannelFixture.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/ChannelsUnderTest.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/HealthyChannelTest.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/ServedPeer.cpp)
 
-# Both ends are threads of one process: what ThreadSanitizer can see.
-cbridge_add_test(
-  NAME channel_threads_test
-  LABELS threads
-  SOURCES ${Shared}
-    ${Dir}/ChannelFaultsTest.cpp
-    ${Dir}/PeerFaultsTest.cpp
-    ${Dir}/ThreadedPeer.cpp)
+  # Both ends are threads of one process, which is what ThreadSanitizer can see.
+  cbridge_add_test(
+    NAME channel_threads_test
+    LABELS threads
+    SOURCES ${CBRIDGE_CHANNEL_SOURCES}
+      ${CMAKE_CURRENT_LIST_DIR}/ThreadedPeer.cpp
+      ${CMAKE_CURRENT_LIST_DIR}/ChannelFaultsTest.cpp
+      ${CMAKE_CURRENT_LIST_DIR}/PeerFaultsTest.cpp)
 
+  # Each end is a process that can be killed.
+  cbridge_add_test(
+    NAME channel_process_test
+    SOURCES ${CBRIDGE_CHANNEL_SOURCES}
+      ${CMAKE_CURRENT_LIST_DIR}/ForkedPeer.cpp
+      ${CMAKE_CURRENT_LIST_DIR}/ProcessFaultsTest.cpp
+      ${CMAKE_CURRENT_LIST_DIR}/SpawnTest.cpp)
+
+  add_executable(conformance_peer ${CMAKE_CURRENT_LIST_DIR}/ConformancePeer.cpp)
+  target_link_libraries(conformance_peer PRIVATE cbridge::core)
+  cbridge_warnings(conformance_peer)
+  add_dependencies(channel_process_test conformance_peer)
+  target_compile_definitions(channel_process_test PRIVATE
+    CBRIDGE_CONFORMANCE_PEER="$<TARGET_FILE:conformance_peer>")
+endif()

@@ -90,7 +90,8 @@ TensorStorage mixed() {
                    TensorSpec::create<uint16_t>("grid", {Dynamic, Dynamic})});
   EXPECT_TRUE(fill<int64_t>(T, 0, {1}, {-42}).ok());
   EXPECT_TRUE(fill<float>(T, 1, {2, 3}, {1, -2, 0.5f, 1e10f, 3, 4}).ok());
-  EXPECT_TRUE(fill<bool>(T, 2, {5}, {true, false, true, true, false}).ok());
+  EXPECT_TRUE(
+      fill<bool>(T, 2, {5}, std::array{true, false, true, true, false}).ok());
   std::string_view Names[] = {"main", "", "a\"b"};
   EXPECT_TRUE(T.setStrings(3, Names, {3}).ok());
   EXPECT_TRUE(fill<double>(T, 4, {}, {0.1}).ok());
@@ -170,7 +171,7 @@ TEST_P(SerializerTest, IntegersAtTheirLimits) {
 
 TEST_P(SerializerTest, Booleans) {
   TensorStorage T({TensorSpec::create<bool>("x", {3})});
-  ASSERT_TRUE(fill<bool>(T, 0, {3}, {true, false, true}).ok());
+  ASSERT_TRUE(fill<bool>(T, 0, {3}, std::array{true, false, true}).ok());
   expectRoundTrip(T);
 }
 

@@ -55,14 +55,8 @@ nb::object array(const TensorView &V, nb::handle Owner) {
 
 /// Strings from First on, nested like the extents from dimension D on.
 nb::object strings(const TensorView &V, size_t D, size_t &First) {
-  if (D == V.Extents.size()) {
-    std::string_view Text = V.string(First++);
-    PyObject *S = PyUnicode_DecodeUTF8(Text.data(), Py_ssize_t(Text.size()),
-                                       "surrogateescape");
-    if (!S)
-      throw nb::python_error();
-    return nb::steal(S);
-  }
+  if (D == V.Extents.size())
+    return decode(V.string(First++));
   nb::list List;
   for (int64_t I = 0; I < V.Extents[D]; ++I)
     List.append(strings(V, D + 1, First));
@@ -71,9 +65,8 @@ nb::object strings(const TensorView &V, size_t D, size_t &First) {
 
 [[noreturn]] void refuse(const TensorSpec &Spec, const char *What,
                          const std::string &Why) {
-  throw nb::value_error((std::string(What) + " '" + Spec.name() + "' is " +
-                         Spec.typeAndShape() + ": " + Why)
-                            .c_str());
+  raise(PyExc_ValueError, std::string(What) + " '" + Spec.name() + "' is " +
+                              Spec.typeAndShape() + ": " + Why);
 }
 
 std::string typeName(nb::handle Value) { return Py_TYPE(Value.ptr())->tp_name; }
@@ -173,16 +166,13 @@ void collectStrings(nb::handle Value, std::vector<std::string> &Texts,
                     std::vector<int64_t> &Shape, size_t Depth,
                     const TensorSpec &Spec, const char *What) {
   if (PyUnicode_Check(Value.ptr())) {
-    PyObject *Encoded =
-        PyUnicode_AsEncodedString(Value.ptr(), "utf-8", "surrogateescape");
-    if (!Encoded)
-      throw nb::python_error();
-    nb::bytes Bytes = nb::steal<nb::bytes>(Encoded);
-    Texts.emplace_back(Bytes.c_str(), Bytes.size());
+    Texts.push_back(encode(Value));
     return;
   }
   if (!PySequence_Check(Value.ptr()))
     refuse(Spec, What, "expected str, got " + typeName(Value));
+  if (Depth == MaxRank) // also of a list that contains itself
+    refuse(Spec, What, "the lists are nested too deeply");
   auto Size = int64_t(nb::len(Value));
   if (Shape.size() == Depth)
     Shape.push_back(Size);
@@ -197,6 +187,9 @@ void assignStrings(nb::handle Value, const TensorSpec &Spec, const char *What,
   std::vector<std::string> Texts;
   std::vector<int64_t> Shape;
   collectStrings(Value, Texts, Shape, 0, Spec, What);
+  if (Expected<size_t> Count = elementCount(Shape);
+      !Count || *Count != Texts.size())
+    refuse(Spec, What, "the lists differ in depth");
   std::vector<int64_t> Extents = extentsFor(Spec, What, Shape, Texts.size());
   std::vector<std::string_view> Views(Texts.begin(), Texts.end());
   check(To.SetStrings(Views, Extents));
@@ -217,10 +210,9 @@ std::vector<TensorSpec> toSpecs(nb::handle List) {
     std::vector<int64_t> Shape;
     for (nb::handle Extent : nb::cast<nb::tuple>(Tuple[2]))
       Shape.push_back(nb::cast<int64_t>(Extent));
-    Specs.emplace_back(
-        nb::cast<nb::str>(Tuple[0]).c_str(),
-        take(parseElementType(nb::cast<nb::str>(Tuple[1]).c_str())),
-        std::move(Shape));
+    Specs.emplace_back(encode(Tuple[0]),
+                       take(parseElementType(encode(Tuple[1]))),
+                       std::move(Shape));
   }
   return Specs;
 }
@@ -232,9 +224,8 @@ nb::list fromSpecs(const std::vector<TensorSpec> &Specs) {
     for (int64_t Extent : Spec.shape())
       Shape.append(Extent);
     std::string_view Type = toString(Spec.type());
-    List.append(nb::make_tuple(Spec.name().c_str(),
-                               nb::str(Type.data(), Type.size()),
-                               nb::tuple(Shape)));
+    List.append(
+        nb::make_tuple(decode(Spec.name()), decode(Type), nb::tuple(Shape)));
   }
   return List;
 }
@@ -268,9 +259,14 @@ bool assignNumber(nb::handle Value, const TensorSpec &Spec, const char *What,
   } else if (PyLong_CheckExact(P)) {
     int Overflow = 0;
     long long Integer = PyLong_AsLongLongAndOverflow(P, &Overflow);
-    if (Overflow > 0)
-      store(nb::cast<uint64_t>(Value), Spec, What, To.data());
-    else if (Overflow < 0)
+    if (Overflow > 0) {
+      uint64_t Unsigned = PyLong_AsUnsignedLongLong(P);
+      if (PyErr_Occurred()) {
+        PyErr_Clear();
+        refuse(Spec, What, "too large an integer");
+      }
+      store(Unsigned, Spec, What, To.data());
+    } else if (Overflow < 0)
       refuse(Spec, What, "too small an integer");
     else
       store(Integer, Spec, What, To.data());
@@ -289,9 +285,17 @@ void assign(nb::handle Value, const TensorSpec &Spec, const char *What,
     refuse(Spec, What, "got " + typeName(Value));
   // Arrays and NumPy scalars lend their memory; lists become arrays first.
   nb::object Array = nb::borrow(Value);
-  if (!Buffer::canView(Value))
-    Array = nb::module_::import_("numpy").attr("ascontiguousarray")(Value);
-  Buffer Given(Array);
+  std::optional<Buffer> Lent;
+  try {
+    if (!Buffer::canView(Value))
+      Array = nb::module_::import_("numpy").attr("ascontiguousarray")(Value);
+    Lent.emplace(Array);
+  } catch (nb::python_error &E) {
+    if (!E.matches(PyExc_ValueError) && !E.matches(PyExc_TypeError))
+      throw;
+    refuse(Spec, What, encode(nb::str(E.value())));
+  }
+  const Buffer &Given = *Lent;
   std::optional<ElementType> Type = Given.type();
   if (!Type)
     refuse(Spec, What,
@@ -300,12 +304,15 @@ void assign(nb::handle Value, const TensorSpec &Spec, const char *What,
                    nb::str(nb::getattr(Array, "dtype", Array.type())).c_str()));
   check(To.Resize(extentsFor(Spec, What, Given.shape(), Given.count())));
   MutableBytes Data = To.Data();
+  size_t From = sizeOf(*Type), Size = sizeOf(Spec.type());
+  if (Data.size() != Given.count() * Size)
+    refuse(Spec, What,
+           "no room for " + std::to_string(Given.count()) + " elements");
   if (*Type == Spec.type()) {
     if (!Data.empty())
       std::memcpy(Data.data(), Given.data(), Data.size());
     return;
   }
-  size_t From = sizeOf(*Type), Size = sizeOf(Spec.type());
   for (size_t I = 0; I < Given.count(); ++I)
     store(Number::load(*Type, Given.data() + I * From), Spec, What,
           Data.data() + I * Size);

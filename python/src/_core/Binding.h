@@ -31,6 +31,14 @@ template <typename T> T take(Expected<T> E) {
   return std::move(*E);
 }
 
+/// Throws a Python exception of this class.
+[[noreturn]] void raise(PyObject *Class, const std::string &Text);
+
+/// Text in both directions. Bytes that are no UTF-8 survive, the way they do in
+/// Python's file names.
+nb::str decode(std::string_view Text);
+std::string encode(nb::handle Text);
+
 /// Specs as Python passes them: [(name, type, shape), …].
 std::vector<TensorSpec> toSpecs(nb::handle List);
 nb::list fromSpecs(const std::vector<TensorSpec> &Specs);

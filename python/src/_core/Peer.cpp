@@ -9,6 +9,8 @@
 #include <atomic>
 #include <mutex>
 
+#include <unistd.h>
+
 namespace cbridge::python {
 
 namespace {
@@ -20,27 +22,23 @@ struct PyRequest {
   RequestPointer R;
 
   size_t indexOf(nb::handle Name) const {
-    Py_ssize_t Size = 0;
-    const char *Text = PyUnicode_AsUTF8AndSize(Name.ptr(), &Size);
-    if (!Text)
-      throw nb::python_error();
-    std::string_view Wanted(Text, size_t(Size));
+    std::string Wanted = encode(Name);
     if (std::optional<size_t> I = R->signature().inputIndex(Wanted))
       return *I;
     std::string Known;
     for (const TensorSpec &Spec : R->signature().inputs())
       Known += (Known.empty() ? "" : ", ") + Spec.name();
-    throw nb::key_error(("there is no feature '" + std::string(Wanted) +
-                         "'; the compiler sends " + Known)
-                            .c_str());
+    raise(PyExc_KeyError,
+          "there is no feature '" + Wanted + "'; the compiler sends " + Known);
   }
-  bool contains(nb::str Name) const {
-    return R->signature().inputIndex(Name.c_str()).has_value();
+  bool contains(nb::handle Name) const {
+    return PyUnicode_Check(Name.ptr()) &&
+           R->signature().inputIndex(encode(Name)).has_value();
   }
   nb::list names() const {
     nb::list Names;
     for (const TensorSpec &Spec : R->signature().inputs())
-      Names.append(Spec.name().c_str());
+      Names.append(decode(Spec.name()));
     return Names;
   }
 };
@@ -69,18 +67,13 @@ public:
       Deadline Slice = Until & Deadline::in(std::chrono::milliseconds(100));
       Status Why;
       std::optional<PyRequest> Found;
+      std::vector<std::string> Broken;
       {
         nb::gil_scoped_release Release;
-        std::lock_guard<std::mutex> Guard(Using);
-        if (!P)
-          return std::nullopt;
-        Expected<RequestPointer> R = P->next(Slice);
-        if (R)
-          Found = PyRequest{std::move(*R)};
-        else
-          Why = R.status();
+        Why = wait(Slice, Found, Broken);
+        stayIfFinalizing();
       }
-      reportErrors();
+      report(Broken);
       if (Found)
         return Found;
       if (Why.code() == StatusCode::PeerClosed)
@@ -101,7 +94,10 @@ public:
     if (!P || !P->awaitsReply())
       return false;
     fill(P->decision(), Value);
-    if (P->decision().view(0).Data.size() <= 4096)
+    size_t Size = 0;
+    for (const TensorView &V : P->decision().views())
+      Size += V.Data.size();
+    if (Size <= 4096)
       return P->reply().ok();
     nb::gil_scoped_release Release;
     return P->reply().ok();
@@ -111,12 +107,39 @@ public:
     return P && P->awaitsReply() && P->fail(Why).ok();
   }
   void close() {
+    Closing = true; // or a thread that waits again and again keeps the mutex
     std::unique_lock<std::mutex> Guard = lock();
     P.reset();
   }
   const std::string &address() const { return Address_; }
 
 private:
+  /// One wait, for which the interpreter is not needed; Broken tells of
+  /// sessions that ended badly.
+  Status wait(Deadline Until, std::optional<PyRequest> &Found,
+              std::vector<std::string> &Broken) {
+    std::lock_guard<std::mutex> Guard(Using);
+    if (!P || Closing)
+      return Status::error(StatusCode::PeerClosed, "closed");
+    Expected<RequestPointer> R = P->next(Until);
+    Broken = std::exchange(Errors, {});
+    if (!R)
+      return R.status();
+    Found = PyRequest{std::move(*R)};
+    return Status();
+  }
+
+  /// A daemon thread that asks for the interpreter while that shuts down is
+  /// unwound by force, which no C++ frame survives: it waits for the end here.
+  static void stayIfFinalizing() {
+#if PY_VERSION_HEX >= 0x030D0000
+    while (Py_IsFinalizing())
+#else
+    while (_Py_IsFinalizing())
+#endif
+      ::pause();
+  }
+
   /// Waits without the interpreter lock, which the holder may need.
   std::unique_lock<std::mutex> lock() {
     std::unique_lock<std::mutex> Guard(Using, std::try_to_lock);
@@ -148,9 +171,11 @@ private:
     size_t Used = 0;
     for (size_t I = 0; I < To.size(); ++I) {
       const std::string &Name = To.spec(I).name();
-      PyObject *Item = PyDict_GetItemString(Value.ptr(), Name.c_str());
+      PyObject *Item = PyDict_GetItemWithError(Value.ptr(), decode(Name).ptr());
+      if (!Item && PyErr_Occurred())
+        throw nb::python_error();
       if (!Item)
-        throw nb::value_error(("decision '" + Name + "' is missing").c_str());
+        raise(PyExc_ValueError, "decision '" + Name + "' is missing");
       fillOne(To, I, Item);
       ++Used;
     }
@@ -162,32 +187,39 @@ private:
     for (size_t I = 0; I < To.size(); ++I)
       Known += (I ? ", " : "") + To.spec(I).name();
     for (nb::handle Key : Value) {
-      std::string Name = nb::str(Key).c_str();
+      std::string Name = encode(nb::str(Key));
       bool Found = false;
       for (size_t I = 0; I < To.size(); ++I)
         Found |= To.spec(I).name() == Name;
       if (!Found)
         Unknown = Name;
     }
-    throw nb::value_error(
-        ("there is no decision '" + Unknown + "'; the compiler wants " + Known)
-            .c_str());
+    raise(PyExc_ValueError, "there is no decision '" + Unknown +
+                                "'; the compiler wants " + Known);
   }
 
-  void reportErrors() {
-    if (Errors.empty())
+  static void report(const std::vector<std::string> &Broken) {
+    if (Broken.empty())
       return;
     nb::object Log =
         nb::module_::import_("logging").attr("getLogger")("compiler_bridge");
-    for (const std::string &Text : std::exchange(Errors, {}))
-      Log.attr("warning")("session ended: %s", Text.c_str());
+    for (const std::string &Text : Broken)
+      Log.attr("warning")("session ended: %s", decode(Text));
   }
 
-  std::mutex Using;
+  std::mutex Using; // of P and Errors
+  std::atomic<bool> Closing{false};
   std::unique_ptr<Peer> P;
   std::string Address_;
   std::vector<std::string> Errors;
 };
+
+double seconds(nb::handle Given) {
+  double Seconds = PyFloat_AsDouble(Given.ptr());
+  if (Seconds == -1 && PyErr_Occurred())
+    throw nb::python_error();
+  return Seconds;
+}
 
 Deadline deadlineIn(std::optional<double> Seconds) {
   if (!Seconds)
@@ -211,14 +243,7 @@ void bindPeer(nb::module_ &M) {
       .def("__iter__", [](const PyRequest &R) { return nb::iter(R.names()); })
       .def("keys", &PyRequest::names)
       .def_prop_ro("context",
-                   [](const PyRequest &R) {
-                     const std::string &C = R.R->context();
-                     PyObject *S = PyUnicode_DecodeUTF8(
-                         C.data(), Py_ssize_t(C.size()), "surrogateescape");
-                     if (!S)
-                       throw nb::python_error();
-                     return nb::steal(S);
-                   })
+                   [](const PyRequest &R) { return decode(R.R->context()); })
       .def_prop_ro("reward",
                    [](const PyRequest &R) -> nb::object {
                      return R.R->reward()
@@ -244,7 +269,7 @@ void bindPeer(nb::module_ &M) {
           [](PyPeer *Self, nb::str Address, nb::handle Inputs,
              nb::handle Outputs, size_t Sessions, size_t MaxMessage) {
             new (Self)
-                PyPeer(Address.c_str(), Inputs, Outputs, Sessions, MaxMessage);
+                PyPeer(encode(Address), Inputs, Outputs, Sessions, MaxMessage);
           },
           nb::arg("address"), nb::arg("inputs"), nb::arg("outputs"),
           nb::arg("sessions"), nb::arg("max_message"))
@@ -261,7 +286,7 @@ void bindPeer(nb::module_ &M) {
           [](PyPeer &Self, nb::object Seconds) -> nb::object {
             std::optional<double> Limit;
             if (!Seconds.is_none())
-              Limit = nb::cast<double>(Seconds);
+              Limit = seconds(Seconds);
             std::optional<PyRequest> R = Self.next(deadlineIn(Limit));
             return R ? nb::cast(std::move(*R)) : nb::none();
           },
@@ -269,12 +294,11 @@ void bindPeer(nb::module_ &M) {
       .def("reply", &PyPeer::reply, nb::arg("decision"))
       .def(
           "fail",
-          [](PyPeer &Self, nb::str Why) { return Self.fail(Why.c_str()); },
+          [](PyPeer &Self, nb::str Why) { return Self.fail(encode(Why)); },
           nb::arg("reason"))
       .def("close", &PyPeer::close)
-      .def_prop_ro("address", [](const PyPeer &Self) {
-        return nb::str(Self.address().c_str());
-      });
+      .def_prop_ro("address",
+                   [](const PyPeer &Self) { return decode(Self.address()); });
 }
 
 } // namespace cbridge::python

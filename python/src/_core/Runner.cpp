@@ -19,7 +19,7 @@ public:
 
   void populate(nb::dict Features) {
     for (auto [Key, Value] : Features) {
-      std::string Name = nb::cast<nb::str>(Key).c_str();
+      std::string Name = encode(Key);
       size_t I = indexOf(Name);
       const TensorSpec &Spec = M.signature().inputs()[I];
       if (assignNumber(Value, Spec, "feature", R.getTensorUntyped(I)))
@@ -47,7 +47,7 @@ public:
       raise(D->status());
     nb::dict Result;
     for (size_t I = 0; I < (*D)->size(); ++I)
-      Result[nb::str(M.signature().outputs()[I].name().c_str())] =
+      Result[decode(M.signature().outputs()[I].name())] =
           copyToPython((*D)->tensor(I));
     return Result;
   }
@@ -55,10 +55,9 @@ public:
   TensorView feature(size_t I) {
     const TensorSpec &Spec = M.signature().inputs()[I];
     if (!Spec.isFixed())
-      throw nb::value_error(("feature '" + Spec.name() + "' is " +
-                             Spec.typeAndShape() +
-                             ": only fixed features can be filled in place")
-                                .c_str());
+      raise(PyExc_ValueError,
+            "feature '" + Spec.name() + "' is " + Spec.typeAndShape() +
+                ": only fixed features can be filled in place");
     return {&Spec, Spec.shape(), R.getTensorUntyped(I)};
   }
   size_t indexOf(const std::string &Name) const {
@@ -67,15 +66,18 @@ public:
     std::string Known;
     for (const TensorSpec &Spec : M.signature().inputs())
       Known += (Known.empty() ? "" : ", ") + Spec.name();
-    throw nb::key_error(
-        ("there is no feature '" + Name + "'; the signature has " + Known)
-            .c_str());
+    raise(PyExc_KeyError,
+          "there is no feature '" + Name + "'; the signature has " + Known);
   }
 
   void setMask(nb::handle Mask, size_t Output) {
     std::vector<unsigned char> Values;
-    for (nb::handle Each : Mask)
-      Values.push_back(nb::cast<bool>(Each));
+    for (nb::handle Each : Mask) {
+      int Allowed = PyObject_IsTrue(Each.ptr()); // NumPy's bool is not Python's
+      if (Allowed < 0)
+        throw nb::python_error();
+      Values.push_back(Allowed != 0);
+    }
     R.setMask({reinterpret_cast<const bool *>(Values.data()), Values.size()},
               Output);
   }
@@ -102,7 +104,7 @@ void bindRunner(nb::module_ &M) {
           "__init__",
           [](PyRunner *Self, nb::str Text, nb::handle Inputs,
              nb::handle Outputs) {
-            new (Self) PyRunner(Text.c_str(), Inputs, Outputs);
+            new (Self) PyRunner(encode(Text), Inputs, Outputs);
           },
           nb::arg("runner"), nb::arg("inputs"), nb::arg("outputs"))
       .def("populate_features", &PyRunner::populate, nb::arg("features"))
@@ -111,13 +113,13 @@ void bindRunner(nb::module_ &M) {
           "get_tensor",
           [](nb::handle_t<PyRunner> Self, nb::str Name) {
             auto &R = nb::cast<PyRunner &>(Self);
-            return toPython(R.feature(R.indexOf(Name.c_str())), Self);
+            return toPython(R.feature(R.indexOf(encode(Name))), Self);
           },
           nb::arg("name"))
       .def(
           "switch_context",
           [](PyRunner &Self, nb::str Name) {
-            Self.R.switchContext(Name.c_str());
+            Self.R.switchContext(encode(Name));
           },
           nb::arg("name"))
       .def(
@@ -143,7 +145,7 @@ void bindRunner(nb::module_ &M) {
           nb::arg("low"), nb::arg("high"), nb::arg("output") = 0)
       .def_prop_ro("why_not", [](const PyRunner &Self) -> nb::object {
         Status S = Self.M.whyNot();
-        return S.ok() ? nb::none() : nb::object(nb::str(S.toString().c_str()));
+        return S.ok() ? nb::none() : nb::object(decode(S.toString()));
       });
 }
 

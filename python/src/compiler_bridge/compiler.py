@@ -52,9 +52,11 @@ class CompilerInterface(_core.Peer):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if error is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit)):
-            self.fail(f"{type(error).__name__}: {error}")
-        self.close()
+        try:
+            if error is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit)):
+                self.fail(f"{type(error).__name__}: {error}")
+        finally:
+            self.close()
 
     def populate_buffer(self, decision: Mapping[str, Any] | Any) -> None:
         """Stores the reply that the next `evaluate` sends."""

@@ -9,6 +9,10 @@ class BridgeError(RuntimeError):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
+        self._message = message
+
+    def __reduce__(self) -> tuple[type[BridgeError], tuple[str, str]]:
+        return type(self), (self.code, self._message)
 
 
 class BridgeTimeout(BridgeError, TimeoutError):

@@ -37,7 +37,7 @@ public:
       ::unlink(File.c_str());
     ::rmdir(Path.c_str());
   }
-  std::string base() const { return Path + "/peer"; }
+  std::string base() const { return Path + std::string(OwnBase); }
 
 private:
   std::string Path;

@@ -9,6 +9,8 @@
 
 #include "os/File.h"
 
+#include <string_view>
+
 #include <sys/types.h>
 
 namespace cbridge::pipe {
@@ -16,6 +18,10 @@ namespace cbridge::pipe {
 inline std::string toPeer(const std::string &Base) { return Base + ".out"; }
 inline std::string toCompiler(const std::string &Base) { return Base + ".in"; }
 inline std::string lockFile(const std::string &Base) { return Base + ".lock"; }
+
+/// Where a peer serves in a directory that a runner made for it: once both are
+/// gone, so is the directory.
+inline constexpr std::string_view OwnBase = "/cbridge-spawned";
 
 /// Bytes of the lock file that are locked: by the peer while it lives, and by
 /// the compiler that has the session.

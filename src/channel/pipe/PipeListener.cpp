@@ -42,7 +42,8 @@ private:
   int Lifeline;
   pid_t Owner;
   os::File Lock, Requests, Replies;
-  bool InSession = false, MadeFifos = false;
+  std::vector<std::string> MadeFifos;
+  bool InSession = false;
 };
 
 /// Borrows the listener's files, which outlive any one compiler.
@@ -59,16 +60,13 @@ public:
 PipeListener::~PipeListener() {
   if (!Lock || Owner != ::getpid())
     return;
-  if (MadeFifos) {
-    ::unlink(toPeer(Base).c_str());
-    ::unlink(toCompiler(Base).c_str());
-  }
+  for (const std::string &Path : MadeFifos)
+    ::unlink(Path.c_str());
   ::unlink(lockFile(Base).c_str());
-  // The directory is the compiler's, but it may have died: if nothing else is
-  // in it, it goes.
-  if (Lifeline >= 0)
-    if (size_t Slash = Base.rfind('/'); Slash != Base.npos)
-      ::rmdir(Base.substr(0, Slash).c_str());
+  // A directory of the compiler's own, which may have died, goes as well.
+  if (size_t Own = Base.rfind(OwnBase);
+      Lifeline >= 0 && Own != Base.npos && Own + OwnBase.size() == Base.size())
+    ::rmdir(Base.substr(0, Own).c_str());
 }
 
 Status PipeListener::takeLock() {
@@ -101,6 +99,7 @@ Status PipeListener::makeFifo(const std::string &Path) {
   }
   if (::mkfifo(Path.c_str(), S_IRUSR | S_IWUSR) != 0)
     return os::lastError(Path);
+  MadeFifos.push_back(Path);
   return Status();
 }
 
@@ -111,7 +110,6 @@ Status PipeListener::open() {
     return S;
   if (Status S = makeFifo(toCompiler(Base)); !S)
     return S;
-  MadeFifos = true;
   // Open for reading as well: otherwise it could not be opened before a
   // compiler reads, nor be emptied of answers that nobody fetched.
   Expected<os::File> F = openFifo(toCompiler(Base), O_RDWR);

@@ -81,12 +81,14 @@ Status RemoteSession::introduce(const std::string &Serdes,
                     "pass wants");
 }
 
-Status RemoteSession::usable() const {
-  if (Process != os::processMark())
-    return Status::error(StatusCode::Forked,
-                         "this model was opened before the process forked; "
-                         "open it again");
-  return WhyClosed;
+/// Asked before taking a turn: in a forked child, the turn may be that of a
+/// thread which was not copied, and never end.
+Status RemoteSession::ours() const {
+  if (Process == os::processMark())
+    return Status();
+  return Status::error(StatusCode::Forked,
+                       "this model was opened before the process forked; "
+                       "open it again");
 }
 
 Status RemoteSession::closeOnTransportError(Status S) {
@@ -142,9 +144,11 @@ Status RemoteSession::sendContext(const Call &C, Deadline Until) {
 
 Status RemoteSession::decide(uint32_t Runner, const TensorStorage &Features,
                              const Call &C, TensorStorage &Outputs) {
-  std::lock_guard<std::mutex> Lock(Turn);
-  if (Status S = usable(); !S)
+  if (Status S = ours(); !S)
     return S;
+  std::lock_guard<std::mutex> Lock(Turn);
+  if (!WhyClosed.ok())
+    return WhyClosed;
   Deadline Until = C.Until & Deadline::in(Timeout);
   if (Status S = sendContext(C, Until); !S)
     return closeOnTransportError(S);
@@ -167,9 +171,11 @@ Status RemoteSession::decide(uint32_t Runner, const TensorStorage &Features,
 }
 
 Status RemoteSession::endEpisode(uint32_t Runner, const Call &C) {
-  std::lock_guard<std::mutex> Lock(Turn);
-  if (Status S = usable(); !S)
+  if (Status S = ours(); !S)
     return S;
+  std::lock_guard<std::mutex> Lock(Turn);
+  if (!WhyClosed.ok())
+    return WhyClosed;
   Outgoing.clear();
   return closeOnTransportError(Over->send(header(FrameKind::End, Runner, C),
                                           Outgoing, Deadline::in(Timeout)));

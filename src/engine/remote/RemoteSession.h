@@ -40,7 +40,7 @@ public:
 private:
   FrameHeader header(FrameKind Kind, uint32_t Runner, const Call &C) const;
   Status introduce(const std::string &Serdes, const Signature &Sig);
-  Status usable() const;
+  Status ours() const;
   Status sendContext(const Call &C, Deadline Until);
   Expected<Frame> answer(FrameKind Wanted, Deadline Until);
   Status closeOnTransportError(Status S);

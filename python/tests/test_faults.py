@@ -1,0 +1,432 @@
+"""Ends that lie, stall or die. The other end survives and says why."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import struct
+import termios
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from compiler_bridge import BridgeError, BridgeTimeout, CompilerInterface, Runner, TensorSpec
+
+X = TensorSpec("x", "int64")
+Y = TensorSpec("y", "int64")
+HELLO = (
+    b'{"serdes":"bitstream",'
+    b'"features":[{"name":"x","type":"int64_t","shape":[1]}],'
+    b'"decision":[{"name":"y","type":"int64_t","shape":[1]}]}'
+)
+
+
+@pytest.fixture(autouse=True)
+def _warnings_only(caplog):
+    caplog.set_level(logging.WARNING, "compiler_bridge")
+
+
+@pytest.fixture
+def expect_served(address):
+    """A healthy compiler gets right answers from a peer that replies x + 1."""
+
+    def check():
+        with Runner(f"{address}?on_error=fail&connect=10s", [X], Y) as runner:
+            for value in (41, -1000, 7):
+                assert runner.evaluate({"x": value})["y"].item() == value + 1
+
+    return check
+
+
+@pytest.fixture
+def warned(caplog, until):
+    """Waits for so many warnings of sessions that ended; gives their texts."""
+
+    def wait(count):
+        until(lambda: len(caplog.records) >= count, f"no {count} warnings")
+        for record in caplog.records:
+            assert record.name == "compiler_bridge"
+            assert record.levelno == logging.WARNING
+            assert record.message.startswith("session ended: ")
+        return [record.message for record in caplog.records]
+
+    return wait
+
+
+def plus_one(request):
+    return request["x"][0] + 1
+
+
+# Compilers that die
+
+
+class PipeContent:
+    """Looks at what waits in a FIFO."""
+
+    def __init__(self, path):
+        self._file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        os.close(self._file)
+
+    def size(self):
+        return struct.unpack("i", fcntl.ioctl(self._file, termios.FIONREAD, bytes(4)))[0]
+
+    def is_full(self):
+        # One byte less than a page may be left of the last one.
+        return self.size() > fcntl.fcntl(self._file, fcntl.F_GETPIPE_SZ) - 4096
+
+
+CONNECT = """
+import fcntl, os, struct, sys
+base = sys.argv[1]
+lock = os.open(base + ".lock", os.O_RDWR)
+fcntl.fcntl(lock, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 1, 1, 0))
+assert os.pread(lock, 1, 2) == b"R"
+write = os.open(base + ".out", os.O_WRONLY)
+read = os.open(base + ".in", os.O_RDONLY | os.O_NONBLOCK)
+os.pwrite(lock, b"B", 2)
+print("connected", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_compiler_killed_before_its_hello(served, start, base, expect_served, caplog):
+    peer = served(plus_one)
+    process = start(CONNECT, base)
+    assert process.line() == "connected"
+    process.kill()
+    expect_served()
+    peer.wait_done()
+    assert caplog.records == []  # nobody said anything, so nothing broke
+
+
+def test_a_compiler_killed_before_its_welcome(
+    address, base, compiler_process, until, asking, warned
+):
+    with CompilerInterface(address) as compiler:
+        process = compiler_process(address)
+        with PipeContent(f"{base}.out") as content:
+            until(lambda: content.size() > 64)
+            process.kill()
+        asked = asking([X], Y, [{"x": 1}], "?connect=10s")
+        assert compiler.next(timeout=20)["x"].item() == 1
+        assert compiler.reply(2) is True
+        assert asked.result()[0]["y"].item() == 2
+    assert "closed the connection" in warned(1)[0]
+
+
+def test_a_compiler_killed_in_the_midst_of_a_request(
+    address, base, compiler_process, until, asking, warned
+):
+    compiler = CompilerInterface(address)
+    process = compiler_process(address)
+    process.ask(5)
+    first = compiler.next(timeout=20)
+    assert first["x"].tolist() == [5]
+    assert compiler.reply(6) is True
+    assert [process.line(), process.line()] == ["open", "6"]
+    with PipeContent(f"{base}.out") as content:
+        process.ask(9, count=2_000_000)  # 16 MB, and nobody reads
+        until(content.is_full)
+        process.kill()
+    end = compiler.next(timeout=20)
+    assert end.done
+    assert end.truncated
+    assert end.reward is None
+    assert end["x"].tolist() == [5]  # of the last whole question
+    assert (end.session, end.runner) == (first.session, first.runner)
+    assert compiler.reply(1) is False
+    asked = asking([X], Y, [{"x": 1}], "?connect=10s")
+    assert compiler.next(timeout=20)["x"].item() == 1
+    assert compiler.reply(2) is True
+    assert asked.result()[0]["y"].item() == 2
+    (text,) = warned(1)
+    assert "closed the connection after" in text
+    assert "bytes of a message" in text
+    compiler.close()
+
+
+def test_a_compiler_killed_between_request_and_reply(
+    address, compiler_process, served, expect_served, warned
+):
+    asked, killed = threading.Event(), threading.Event()
+
+    def policy(request):
+        if request["x"].tolist() == [99] and not request.done:
+            asked.set()
+            assert killed.wait(20)
+        return request["x"][0] + 1
+
+    peer = served(policy)
+    process = compiler_process(address)
+    process.ask(1)
+    assert [process.line(), process.line()] == ["open", "2"]
+    process.ask(99)
+    assert asked.wait(20)
+    process.kill()
+    killed.set()
+    end = peer.wait_done()
+    assert end.truncated
+    assert end["x"].tolist() == [99]
+    expect_served()  # and does not get the answer that nobody fetched
+    assert not peer.wait_done(2).truncated
+    assert len(warned(1)) == 1
+
+
+def test_many_compilers_die(address, compiler_process, served, expect_served, warned):
+    peer = served(plus_one)
+    processes = [compiler_process(f"{address}?connect=20s&timeout=20s") for _ in range(4)]
+    for process in processes:  # one after the other has the session
+        process.ask(1)
+    for _ in processes:
+        alive = next(p for p in processes if p.is_served())
+        assert [alive.line(), alive.line()] == ["open", "2"]
+        alive.kill()
+        processes.remove(alive)
+    expect_served()
+    assert sum(request.truncated for request in peer.seen) == 4
+    assert len(warned(4)) == 4
+
+
+# Compilers that lie
+
+
+def bad_openings(wire):
+    frame = wire.frame
+    hello = frame(wire.HELLO, HELLO)
+    odd = HELLO.replace(b"bitstream", b"\xff\xfe")
+    return {
+        "garbage": (b"GET / HTTP/1.0\r\n\r\n", "sends something that is no frame"),
+        "a byte of garbage": (b"x", "sends something that is no frame"),
+        "half a header": (hello[:30], "closed the connection after 30 bytes of a message"),
+        "half a payload": (hello[:100], "closed the connection after 100 bytes of a message"),
+        "another version": (frame(wire.HELLO, HELLO, version=9), "version 9, expected 1"),
+        "an unknown kind": (frame(42), "unknown kind 42"),
+        "unknown flags": (frame(wire.HELLO, HELLO, flags=64), "unknown flags"),
+        "reserved bytes": (hello[:60] + b"\1" + hello[61:], "reserved bytes are not zero"),
+        "an endless hello": (wire.header(wire.HELLO, 2**62), f"announces {2**62} bytes"),
+        "no hello": (frame(wire.REQUEST, bytes(64), sequence=1), "does not start with a hello"),
+        "no JSON": (frame(wire.HELLO, b"{]"), "hello: JSON"),
+        "no decision": (frame(wire.HELLO, b'{"serdes":"json"}'), "hello: .*no decision"),
+        "an unknown serializer": (frame(wire.HELLO, odd), "there is no serializer '\udcff\udcfe'"),
+    }
+
+
+def bad_requests(wire):
+    def request(payload=bytes(64), **fields):
+        return wire.frame(wire.REQUEST, payload, **{"sequence": 1, **fields})
+
+    return {
+        "half a header": (request()[:10], "after 10 bytes of a message"),
+        "half a payload": (request()[:90], "after 90 bytes of a message"),
+        "too small": (request(bytes(8)), "bitstream, 'x': needs 8 bytes"),
+        "too large": (request(bytes(128)), "the message has 128 bytes, its tensors 64"),
+        "empty": (request(b""), "bitstream, 'x': needs 8 bytes"),
+        "a number left out": (request(sequence=2), "request 2 after 0"),
+        "another session": (request(session=1), "a frame of another session"),
+        "a reward of NaN": (
+            request(flags=wire.HAS_REWARD, reward=float("nan")),
+            "a reward that is not finite",
+        ),
+        "a reply": (wire.frame(wire.REPLY, bytes(64)), "a frame of kind 4 from a compiler"),
+        "a second hello": (wire.frame(wire.HELLO, HELLO), "a frame of kind 1 from a compiler"),
+        "garbage": (b"\0" * 64, "sends something that is no frame"),
+    }
+
+
+OPENINGS = [
+    "garbage",
+    "a byte of garbage",
+    "half a header",
+    "half a payload",
+    "another version",
+    "an unknown kind",
+    "unknown flags",
+    "reserved bytes",
+    "an endless hello",
+    "no hello",
+    "no JSON",
+    "no decision",
+    "an unknown serializer",
+]
+REQUESTS = [
+    "half a header",
+    "half a payload",
+    "too small",
+    "too large",
+    "empty",
+    "a number left out",
+    "another session",
+    "a reward of NaN",
+    "a reply",
+    "a second hello",
+    "garbage",
+]
+
+
+def test_the_lists_of_lies_are_complete(wire):
+    assert list(bad_openings(wire)) == OPENINGS
+    assert list(bad_requests(wire)) == REQUESTS
+
+
+@pytest.mark.parametrize("lie", OPENINGS)
+def test_a_compiler_that_opens_with(lie, wire, served, raw_compiler, expect_served, warned, caplog):
+    peer = served(plus_one)
+    data, why = bad_openings(wire)[lie]
+    liar = raw_compiler()
+    liar.send(data)
+    if not why.startswith("closed"):
+        warned(1)  # while it is still connected
+    liar.close()
+    expect_served()
+    (text,) = warned(1)
+    caplog.clear()
+    assert why.replace(".*", "") in text or all(part in text for part in why.split(".*"))
+    assert len(peer.wait(lambda seen: len(seen) == 4)) == 4  # only what the healthy one asked
+
+
+@pytest.mark.parametrize("lie", REQUESTS)
+def test_a_compiler_that_asks_with(lie, wire, served, raw_compiler, expect_served, warned):
+    peer = served(plus_one)
+    data, why = bad_requests(wire)[lie]
+    liar = raw_compiler()
+    liar.send(wire.frame(wire.HELLO, HELLO))
+    assert wire.HEADER.unpack(liar.receive_frame()[0])[2] == wire.WELCOME
+    liar.send(data)
+    if "after" not in why or "request" in why:
+        # It is told why, and that this is the end.
+        header, payload = liar.receive_frame()
+        _, _, kind, flags, *_ = wire.HEADER.unpack(header)
+        assert (kind, flags) == (wire.FAILURE, wire.ENDS_SESSION)
+        assert why in payload.decode()
+    liar.close()
+    expect_served()
+    (text,) = warned(1)
+    assert why in text
+    assert len(peer.wait(lambda seen: len(seen) == 4)) == 4
+
+
+def test_a_session_that_breaks_later_ends_its_episode(wire, served, raw_compiler, warned):
+    peer = served(plus_one)
+    liar = raw_compiler()
+    liar.send(wire.frame(wire.HELLO, HELLO))
+    liar.receive_frame()
+    question = struct.pack("<q", 5) + bytes(56)
+    liar.send(wire.frame(wire.REQUEST, question, sequence=1, runner=7))
+    assert liar.receive_frame()[1][:8] == struct.pack("<q", 6)
+    liar.send(b"garbage")
+    end = peer.wait_done()
+    assert end.truncated
+    assert end.runner == 7
+    assert end["x"].item() == 5
+    assert len(warned(1)) == 1
+
+
+def test_names_that_are_no_text_can_be_served(wire, served, raw_compiler):
+    name = "\udcff"
+    served(lambda request: {name: [request[key][0] + 1 for key in request.keys()][0]})
+    odd = raw_compiler()
+    odd.send(wire.frame(wire.HELLO, HELLO.replace(b'"x"', b'"\xff"').replace(b'"y"', b'"\xff"')))
+    odd.receive_frame()
+    odd.send(wire.frame(wire.REQUEST, struct.pack("<q", 5) + bytes(56), sequence=1))
+    assert odd.receive_frame()[1][:8] == struct.pack("<q", 6)
+
+
+# Peers that die or stall
+
+PEER = """
+import sys
+from compiler_bridge import CompilerInterface
+with CompilerInterface(sys.argv[1]) as compiler:
+    print("ready", flush=True)
+    compiler.next()
+    print("asked", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_peer_killed_while_it_is_waited_for(address, start, served):
+    process = start(PEER, address)
+    assert process.line() == "ready"
+    times = []
+
+    def kill():
+        assert process.line() == "asked"
+        process.kill()
+        times.append(time.monotonic())
+
+    killer = threading.Thread(target=kill)
+    with Runner(f"{address}?timeout=20s", [X], Y) as runner:
+        killer.start()
+        with pytest.raises(BridgeError, match="closed the connection") as caught:
+            runner.evaluate({"x": 1})
+        known = time.monotonic()
+        killer.join(20)
+        assert known - times[0] < 2
+        assert caught.value.code == "peer_closed"
+        assert "peer_closed" in runner.why_not
+        # From now on it is the pass's turn, at once.
+        assert runner.evaluate_or({"x": 1}, lambda: "mine") == "mine"
+        assert time.monotonic() - known < 2
+    # What it left behind is in nobody's way.
+    served(plus_one)
+    with Runner(f"{address}?on_error=fail", [X], Y) as runner:
+        assert runner.evaluate({"x": 1})["y"].item() == 2
+
+
+def test_a_peer_that_never_answers(address, start):
+    process = start(PEER, address)
+    assert process.line() == "ready"
+    with Runner(f"{address}?timeout=300ms", [X], Y) as runner:
+        assert runner.why_not is None
+        begin = time.monotonic()
+        with pytest.raises(BridgeTimeout, match="no answer from pipe:.* within 300 ms") as caught:
+            runner.evaluate({"x": 1})
+        took = time.monotonic() - begin
+        assert 0.29 <= took < 1.3
+        assert caught.value.code == "timeout"
+        begin = time.monotonic()
+        for _ in range(10):
+            with pytest.raises(BridgeTimeout):
+                runner.evaluate({"x": 1})
+        assert time.monotonic() - begin < 0.25  # less than a single wait
+        assert "timeout" in runner.why_not
+        begin = time.monotonic()
+    assert time.monotonic() - begin < 0.25
+
+
+def test_a_peer_that_never_welcomes(raw_peer, address):
+    begin = time.monotonic()
+    with pytest.raises(BridgeTimeout, match="within 200 ms"):
+        Runner(f"{address}?timeout=200ms&on_error=fail", [X], Y)
+    assert 0.19 <= time.monotonic() - begin < 1.2
+
+
+# Memory
+
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_memory_does_not_grow_with_messages(address, served):
+    peer = served(lambda request: request["x"] if not request.done else 0)
+    peer.seen = type("Forgetful", (list,), {"append": lambda self, request: None})()
+    values = np.arange(50_000, dtype=np.float32)  # 200 KB, in both directions
+    big = TensorSpec("x", "float32", [50_000])
+    with Runner(address, [big], TensorSpec("y", "float32", [50_000])) as runner:
+        for _ in range(300):
+            runner.evaluate({"x": values})
+        before = resident()
+        for _ in range(3_000):
+            decision = runner.evaluate({"x": values})["y"]
+        growth = resident() - before
+        np.testing.assert_array_equal(decision, values)
+    assert growth < 4 << 20, f"{growth >> 10} KB"

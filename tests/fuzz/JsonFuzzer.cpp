@@ -1,0 +1,12 @@
+//===- JsonFuzzer.cpp - Fuzzes the JSON decoder ---------------------------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "SerializerFuzzer.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *Data, size_t Size) {
+  cbridge::fuzzDecoder("json", Data, Size);
+  return 0;
+}
