@@ -39,7 +39,9 @@ public:
   T &&operator*() && { return std::move(*Value); }
   T *operator->() { return &*Value; }
   const T *operator->() const { return &*Value; }
-  T valueOr(T Other) const & { return Value ? *Value : std::move(Other); }
+  template <typename U = T> T valueOr(U &&Other) const & {
+    return Value ? *Value : static_cast<T>(std::forward<U>(Other));
+  }
 
 private:
   std::optional<T> Value;

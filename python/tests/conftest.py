@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from compiler_bridge import BridgeError, CompilerInterface, Request, Runner, TensorSpec
@@ -287,6 +287,18 @@ def compiler_process() -> Iterator[Callable[[str], CompilerProcess]]:
         each.end()
 
 
+class Header(NamedTuple):
+    magic: bytes
+    version: int
+    kind: int
+    flags: int
+    runner: int
+    session: int
+    sequence: int
+    length: int
+    reward: float
+
+
 class Wire:
     """Frames as they lie on the wire: 64 bytes, little-endian, then the payload."""
 
@@ -338,10 +350,10 @@ class Wire:
             data += more
         return data
 
-    def receive_frame(self) -> tuple[bytes, bytes]:
+    def receive_frame(self) -> tuple[Header, bytes]:
         """Header and payload."""
-        header = self.receive(self.HEADER.size)
-        return header, self.receive(self.HEADER.unpack(header)[6])
+        header = Header(*self.HEADER.unpack(self.receive(self.HEADER.size)))
+        return header, self.receive(header.length)
 
     def close(self) -> None:
         for end in (self._read, self._write):

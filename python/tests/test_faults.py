@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import re
 import struct
 import termios
 import threading
@@ -180,17 +181,24 @@ def test_a_compiler_killed_between_request_and_reply(
     assert len(warned(1)) == 1
 
 
-def test_many_compilers_die(address, compiler_process, served, expect_served, warned):
+def test_compilers_that_queue_and_die(address, compiler_process, served, expect_served, warned):
     peer = served(plus_one)
     processes = [compiler_process(f"{address}?connect=20s&timeout=20s") for _ in range(4)]
-    for process in processes:  # one after the other has the session
+    lines = {}
+
+    def use_and_kill(process):
         process.ask(1)
-    for _ in processes:
-        alive = next(p for p in processes if p.is_served())
-        assert [alive.line(), alive.line()] == ["open", "2"]
-        alive.kill()
-        processes.remove(alive)
+        lines[process.pid] = [process.line(), process.line()]
+        process.kill()
+
+    threads = [threading.Thread(target=use_and_kill, args=[process]) for process in processes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert list(lines.values()) == [["open", "2"]] * 4
     expect_served()
+    peer.wait_done(5)
     assert sum(request.truncated for request in peer.seen) == 4
     assert len(warned(4)) == 4
 
@@ -198,128 +206,99 @@ def test_many_compilers_die(address, compiler_process, served, expect_served, wa
 # Compilers that lie
 
 
-def bad_openings(wire):
-    frame = wire.frame
-    hello = frame(wire.HELLO, HELLO)
-    odd = HELLO.replace(b"bitstream", b"\xff\xfe")
-    return {
-        "garbage": (b"GET / HTTP/1.0\r\n\r\n", "sends something that is no frame"),
-        "a byte of garbage": (b"x", "sends something that is no frame"),
-        "half a header": (hello[:30], "closed the connection after 30 bytes of a message"),
-        "half a payload": (hello[:100], "closed the connection after 100 bytes of a message"),
-        "another version": (frame(wire.HELLO, HELLO, version=9), "version 9, expected 1"),
-        "an unknown kind": (frame(42), "unknown kind 42"),
-        "unknown flags": (frame(wire.HELLO, HELLO, flags=64), "unknown flags"),
-        "reserved bytes": (hello[:60] + b"\1" + hello[61:], "reserved bytes are not zero"),
-        "an endless hello": (wire.header(wire.HELLO, 2**62), f"announces {2**62} bytes"),
-        "no hello": (frame(wire.REQUEST, bytes(64), sequence=1), "does not start with a hello"),
-        "no JSON": (frame(wire.HELLO, b"{]"), "hello: JSON"),
-        "no decision": (frame(wire.HELLO, b'{"serdes":"json"}'), "hello: .*no decision"),
-        "an unknown serializer": (frame(wire.HELLO, odd), "there is no serializer '\udcff\udcfe'"),
-    }
+def hello(wire, payload=HELLO, **fields):
+    return wire.frame(wire.HELLO, payload, **fields)
 
 
-def bad_requests(wire):
-    def request(payload=bytes(64), **fields):
-        return wire.frame(wire.REQUEST, payload, **{"sequence": 1, **fields})
-
-    return {
-        "half a header": (request()[:10], "after 10 bytes of a message"),
-        "half a payload": (request()[:90], "after 90 bytes of a message"),
-        "too small": (request(bytes(8)), "bitstream, 'x': needs 8 bytes"),
-        "too large": (request(bytes(128)), "the message has 128 bytes, its tensors 64"),
-        "empty": (request(b""), "bitstream, 'x': needs 8 bytes"),
-        "a number left out": (request(sequence=2), "request 2 after 0"),
-        "another session": (request(session=1), "a frame of another session"),
-        "a reward of NaN": (
-            request(flags=wire.HAS_REWARD, reward=float("nan")),
-            "a reward that is not finite",
-        ),
-        "a reply": (wire.frame(wire.REPLY, bytes(64)), "a frame of kind 4 from a compiler"),
-        "a second hello": (wire.frame(wire.HELLO, HELLO), "a frame of kind 1 from a compiler"),
-        "garbage": (b"\0" * 64, "sends something that is no frame"),
-    }
+def request(wire, payload=bytes(64), **fields):
+    return wire.frame(wire.REQUEST, payload, **{"sequence": 1, **fields})
 
 
-OPENINGS = [
-    "garbage",
-    "a byte of garbage",
-    "half a header",
-    "half a payload",
-    "another version",
-    "an unknown kind",
-    "unknown flags",
-    "reserved bytes",
-    "an endless hello",
-    "no hello",
-    "no JSON",
-    "no decision",
-    "an unknown serializer",
-]
-REQUESTS = [
-    "half a header",
-    "half a payload",
-    "too small",
-    "too large",
-    "empty",
-    "a number left out",
-    "another session",
-    "a reward of NaN",
-    "a reply",
-    "a second hello",
-    "garbage",
-]
-
-
-def test_the_lists_of_lies_are_complete(wire):
-    assert list(bad_openings(wire)) == OPENINGS
-    assert list(bad_requests(wire)) == REQUESTS
-
-
-@pytest.mark.parametrize("lie", OPENINGS)
-def test_a_compiler_that_opens_with(lie, wire, served, raw_compiler, expect_served, warned, caplog):
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        pytest.param(data, why, id=lie)
+        for lie, data, why in [
+            ("garbage", lambda w: b"GET / HTTP/1.0\r\n\r\n", "sends something that is no frame"),
+            ("one byte of garbage", lambda w: b"x", "sends something that is no frame"),
+            ("half a header", lambda w: hello(w)[:30], "closed .* after 30 bytes of a message"),
+            ("half a payload", lambda w: hello(w)[:100], "closed .* after 100 bytes of a message"),
+            ("another version", lambda w: hello(w, version=9), "version 9, expected 1"),
+            ("an unknown kind", lambda w: w.frame(42), "unknown kind 42"),
+            ("unknown flags", lambda w: hello(w, flags=64), "unknown flags"),
+            ("reserved bytes", lambda w: w.header(w.HELLO)[:-1] + b"\1", "reserved bytes"),
+            ("an endless hello", lambda w: w.header(w.HELLO, 2**62), f"announces {2**62} bytes"),
+            ("no hello", lambda w: request(w), "does not start with a hello"),
+            ("no JSON", lambda w: hello(w, b"{]"), "hello: JSON"),
+            ("no decision", lambda w: hello(w, b'{"serdes":"json"}'), "hello: .*no decision"),
+            (
+                "an unknown serializer",
+                lambda w: hello(w, HELLO.replace(b"bitstream", b"\xff\xfe")),
+                "there is no serializer '\udcff\udcfe'",
+            ),
+        ]
+    ],
+)
+def test_a_compiler_opens_with(data, why, wire, served, raw_compiler, expect_served, warned):
     peer = served(plus_one)
-    data, why = bad_openings(wire)[lie]
     liar = raw_compiler()
-    liar.send(data)
+    liar.send(data(wire))
     if not why.startswith("closed"):
         warned(1)  # while it is still connected
     liar.close()
     expect_served()
     (text,) = warned(1)
-    caplog.clear()
-    assert why.replace(".*", "") in text or all(part in text for part in why.split(".*"))
+    assert re.search(why, text)
     assert len(peer.wait(lambda seen: len(seen) == 4)) == 4  # only what the healthy one asked
 
 
-@pytest.mark.parametrize("lie", REQUESTS)
-def test_a_compiler_that_asks_with(lie, wire, served, raw_compiler, expect_served, warned):
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        pytest.param(data, why, id=lie)
+        for lie, data, why in [
+            ("half a header", lambda w: request(w)[:10], "closed .* after 10 bytes"),
+            ("half a payload", lambda w: request(w)[:90], "closed .* after 90 bytes"),
+            ("too little", lambda w: request(w, bytes(8)), "bitstream, 'x': needs 8 bytes"),
+            ("too much", lambda w: request(w, bytes(128)), "has 128 bytes, its tensors 64"),
+            ("nothing", lambda w: request(w, b""), "bitstream, 'x': needs 8 bytes"),
+            ("the second number", lambda w: request(w, sequence=2), "request 2 after 0"),
+            ("another session", lambda w: request(w, session=1), "a frame of another session"),
+            (
+                "a reward of NaN",
+                lambda w: request(w, flags=w.HAS_REWARD, reward=float("nan")),
+                "a reward that is not finite",
+            ),
+            ("a reply", lambda w: w.frame(w.REPLY, bytes(64)), "a frame of kind 4"),
+            ("a second hello", lambda w: hello(w), "a frame of kind 1"),
+            ("garbage", lambda w: bytes(64), "sends something that is no frame"),
+        ]
+    ],
+)
+def test_a_compiler_asks_with(data, why, wire, served, raw_compiler, expect_served, warned):
     peer = served(plus_one)
-    data, why = bad_requests(wire)[lie]
     liar = raw_compiler()
-    liar.send(wire.frame(wire.HELLO, HELLO))
-    assert wire.HEADER.unpack(liar.receive_frame()[0])[2] == wire.WELCOME
-    liar.send(data)
-    if "after" not in why or "request" in why:
+    liar.send(hello(wire))
+    assert liar.receive_frame()[0].kind == wire.WELCOME
+    liar.send(data(wire))
+    if not why.startswith("closed"):
         # It is told why, and that this is the end.
         header, payload = liar.receive_frame()
-        _, _, kind, flags, *_ = wire.HEADER.unpack(header)
-        assert (kind, flags) == (wire.FAILURE, wire.ENDS_SESSION)
-        assert why in payload.decode()
+        assert (header.kind, header.flags) == (wire.FAILURE, wire.ENDS_SESSION)
+        assert re.search(why, payload.decode())
     liar.close()
     expect_served()
     (text,) = warned(1)
-    assert why in text
+    assert re.search(why, text)
     assert len(peer.wait(lambda seen: len(seen) == 4)) == 4
 
 
 def test_a_session_that_breaks_later_ends_its_episode(wire, served, raw_compiler, warned):
     peer = served(plus_one)
     liar = raw_compiler()
-    liar.send(wire.frame(wire.HELLO, HELLO))
+    liar.send(hello(wire))
     liar.receive_frame()
-    question = struct.pack("<q", 5) + bytes(56)
-    liar.send(wire.frame(wire.REQUEST, question, sequence=1, runner=7))
+    liar.send(request(wire, wire.padded(struct.pack("<q", 5)), runner=7))
     assert liar.receive_frame()[1][:8] == struct.pack("<q", 6)
     liar.send(b"garbage")
     end = peer.wait_done()
@@ -331,11 +310,11 @@ def test_a_session_that_breaks_later_ends_its_episode(wire, served, raw_compiler
 
 def test_names_that_are_no_text_can_be_served(wire, served, raw_compiler):
     name = "\udcff"
-    served(lambda request: {name: [request[key][0] + 1 for key in request.keys()][0]})
+    served(lambda request: {name: request[next(iter(request))] + 1})
     odd = raw_compiler()
-    odd.send(wire.frame(wire.HELLO, HELLO.replace(b'"x"', b'"\xff"').replace(b'"y"', b'"\xff"')))
+    odd.send(hello(wire, HELLO.replace(b'"x"', b'"\xff"').replace(b'"y"', b'"\xff"')))
     odd.receive_frame()
-    odd.send(wire.frame(wire.REQUEST, struct.pack("<q", 5) + bytes(56), sequence=1))
+    odd.send(request(wire, wire.padded(struct.pack("<q", 5))))
     assert odd.receive_frame()[1][:8] == struct.pack("<q", 6)
 
 

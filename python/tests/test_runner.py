@@ -507,7 +507,9 @@ def test_a_mask_may_be_any_sequence_of_truths(make):
 
 
 def test_a_range_bounds_decisions():
-    with Runner("constant:5", [X], [TensorSpec("a", "int64"), TensorSpec("b", "float32")]) as runner:
+    with Runner(
+        "constant:5", [X], [TensorSpec("a", "int64"), TensorSpec("b", "float32")]
+    ) as runner:
         runner.set_range(0, 5)
         assert runner.evaluate()["a"].item() == 5
         runner.set_range(0, 4.9, output=1)

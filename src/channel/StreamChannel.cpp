@@ -14,6 +14,7 @@
 namespace cbridge {
 
 Channel::~Channel() = default;
+void Channel::abandon() {}
 Listener::~Listener() = default;
 
 static constexpr size_t FirstCapacity = 4096;

@@ -51,7 +51,7 @@ public:
 
 protected:
   /// Where to read, where to write, and files (or -1) that end the waits for
-  /// either when they become readable.
+  /// either when they hang up.
   struct Files {
     int Read, Write, CancelRead = -1, CancelWrite = -1;
   };

@@ -52,7 +52,12 @@ static bool readSpec(JsonReader &Reader, std::vector<TensorSpec> &Specs) {
 }
 
 bool readSpecs(JsonReader &Reader, std::vector<TensorSpec> &Specs) {
-  return Reader.array([&] { return readSpec(Reader, Specs); });
+  return Reader.array([&] {
+    if (Specs.size() == MaxTensors)
+      return Reader.fail("more than " + std::to_string(MaxTensors) +
+                         " tensors");
+    return readSpec(Reader, Specs);
+  });
 }
 
 } // namespace cbridge

@@ -15,7 +15,10 @@ namespace cbridge {
 
 /// `[{"name":"x","type":"float","shape":[2,-1]},…]`
 void appendSpecs(std::string &To, const std::vector<TensorSpec> &Specs);
-/// The reverse; checks what it reads.
+/// So many tensors a side may have if it comes from outside: each may take
+/// address space of its own, of which a process has only so many pieces.
+constexpr size_t MaxTensors = 4096;
+/// The reverse of appendSpecs; checks what it reads.
 bool readSpecs(JsonReader &Reader, std::vector<TensorSpec> &Specs);
 
 } // namespace cbridge

@@ -52,7 +52,7 @@ Expected<File> openFile(const std::string &Path, int Flags, int Mode,
 }
 
 static Ready waitFor(int File, short Events, Deadline Until, int Cancel) {
-  pollfd Files[2] = {{File, Events, 0}, {Cancel, POLLIN, 0}};
+  pollfd Files[2] = {{File, Events, 0}, {Cancel, 0, 0}};
   for (;;) {
     timespec Left, *Limit = nullptr;
     if (!Until.isNever()) {

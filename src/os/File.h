@@ -48,7 +48,7 @@ Expected<File> openFile(const std::string &Path, int Flags, int Mode = 0,
 enum class Ready {
   Yes,       ///< the file can be read or written, or has hung up
   Timeout,   ///< the deadline passed first
-  Cancelled, ///< Cancel became readable or hung up first
+  Cancelled, ///< Cancel hung up first
 };
 /// Waits until File can be read (or written) without blocking. Cancel may be
 /// -1.

@@ -33,7 +33,7 @@ public:
       : Id(std::exchange(Other.Id, -1)), Owner(Other.Owner),
         Lifeline(std::move(Other.Lifeline)) {}
   Process &operator=(Process &&Other) = delete;
-  ~Process() { end(std::chrono::milliseconds(500)); }
+  ~Process() { end(std::chrono::seconds(0)); }
 
   pid_t id() const { return Id; }
   /// "exit status 1", "signal 9"; nothing while it runs.

@@ -31,8 +31,8 @@ private:
 };
 
 /// `test:`, whose engines all run Run and End.
-inline Registry testScheme(TestEngine::Function Run,
-                           TestEngine::Function End = nullptr) {
+inline Registry testScheme(const TestEngine::Function &Run,
+                           const TestEngine::Function &End = nullptr) {
   Registry R;
   R.add({"test",
          "",
@@ -45,12 +45,11 @@ inline Registry testScheme(TestEngine::Function Run,
   return R;
 }
 
-inline Model openTest(Signature Sig, TestEngine::Function Run,
-                      TestEngine::Function End = nullptr,
+inline Model openTest(Signature Sig, const TestEngine::Function &Run,
+                      const TestEngine::Function &End = nullptr,
                       Model::FallbackSink Sink = nullptr) {
-  Expected<Model> M =
-      Model::open("test:", std::move(Sig),
-                  testScheme(std::move(Run), std::move(End)), std::move(Sink));
+  Expected<Model> M = Model::open("test:", std::move(Sig), testScheme(Run, End),
+                                  std::move(Sink));
   EXPECT_TRUE(M) << M.status().toString();
   return *M;
 }

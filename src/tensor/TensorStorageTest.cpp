@@ -30,6 +30,7 @@ static std::vector<int64_t> extents(const TensorStorage &Storage, size_t I) {
 
 static std::vector<std::string> strings(const TensorView &V) {
   std::vector<std::string> All;
+  All.reserve(V.elementCount());
   for (size_t I = 0; I < V.elementCount(); ++I)
     All.emplace_back(V.string(I));
   return All;

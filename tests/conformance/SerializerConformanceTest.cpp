@@ -281,6 +281,7 @@ TEST_P(SerializerTest, StringsOfAnyContent) {
   expectRoundTrip(T);
 
   std::vector<std::string> Many;
+  Many.reserve(20000);
   for (int I = 0; I < 20000; ++I)
     Many.push_back(std::to_string(I));
   Texts.assign(Many.begin(), Many.end());

@@ -61,8 +61,18 @@ public:
     use({S.Read.get(), S.Write.get(), -1, S.Read.get()});
   }
 
+  /// A peer of ours has time to save what it learnt, unless it is broken.
+  ~PipeConnection() override {
+    S.Write.close();
+    S.Read.close();
+    if (S.Peer)
+      S.Peer->end(std::chrono::seconds(Abandoned ? 0 : 2));
+  }
+  void abandon() override { Abandoned = true; }
+
 private:
   Session S;
+  bool Abandoned = false;
 };
 
 enum class Attempt { Connected, Absent, Taken, Failed };

@@ -106,6 +106,9 @@ Status PipeListener::makeFifo(const std::string &Path) {
 Status PipeListener::open() {
   if (Status S = takeLock(); !S)
     return S;
+  // An earlier peer may have left the state ready, but its FIFOs go now.
+  if (Status S = writeState(Lock, Busy); !S)
+    return S;
   if (Status S = makeFifo(toPeer(Base)); !S)
     return S;
   if (Status S = makeFifo(toCompiler(Base)); !S)

@@ -29,6 +29,7 @@ RemoteSession::open(std::unique_ptr<Channel> Over, const std::string &Serdes,
       std::move(Over), makeSerializer(Serdes), Sig, Timeout);
   assert(Session->With && "the scheme checks the serializer's name");
   if (Status S = Session->introduce(Serdes, Sig); !S) {
+    Session->Over->abandon();
     Session->Over.reset(); // no goodbye
     return S;
   }
@@ -94,6 +95,7 @@ Status RemoteSession::ours() const {
 Status RemoteSession::closeOnTransportError(Status S) {
   if (S.isTransport()) {
     WhyClosed = S;
+    Over->abandon();
     Over.reset();
   }
   return S;
