@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// RttHost measure RUNNER FLOOR REPETITIONS: asks RUNNER and, in turn, a bare pair
-// of FIFOs (FLOOR.out, FLOOR.in), and prints one JSON object.
-// RttHost memory RUNNER MESSAGES PID: growth of both processes.
+// RttHost measure RUNNER FLOOR REPETITIONS: asks RUNNER and, in turn, a bare
+// pair of FIFOs (FLOOR.out, FLOOR.in), and prints one JSON object. RttHost
+// memory RUNNER MESSAGES PID: growth of both processes.
 //
 //===----------------------------------------------------------------------===//
 #include "AllocationCount.h"

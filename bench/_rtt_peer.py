@@ -13,7 +13,9 @@ import sys
 import numpy as np
 
 LARGEST = 50_000
-WEIGHTS = (np.arange(LARGEST, dtype=np.uint64) * 2654435761 % 2**32 / 2**32 - 0.5).astype(np.float32)
+WEIGHTS = (np.arange(LARGEST, dtype=np.uint64) * 2654435761 % 2**32 / 2**32 - 0.5).astype(
+    np.float32
+)
 
 
 def serve(address: str) -> None:

@@ -17,7 +17,7 @@ namespace cbridge {
 ///
 /// `get<T>` gives a scalar T (converted where the value is preserved), a
 /// `Span<const T>` or `std::vector<T>` (exact element type), a
-/// `std::string_view` or a `std::string`.
+/// `std::string_view`, a `std::string` or a vector of those.
 class Decision {
 public:
   Decision(const Signature &Sig, const Engine &E) : Sig(&Sig), E(&E) {}
@@ -64,6 +64,13 @@ private:
       if (!V.Spec->isString() || V.elementCount() != 1)
         return wrongType(V, "one string");
       return T(V.string(0));
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+      if (!V.Spec->isString())
+        return wrongType(V, "strings");
+      T Values;
+      for (size_t I = 0; I < V.elementCount(); ++I)
+        Values.emplace_back(V.string(I));
+      return Values;
     } else {
       using Element = typename ElementOf<T>::type;
       if (V.Spec->type() != elementTypeOf<Element>())

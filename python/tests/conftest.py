@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
 from compiler_bridge import BridgeError, CompilerInterface, Request, Runner, TensorSpec
 
 PATIENCE = 20.0  # seconds after which a test gives up, far above what it needs
@@ -107,7 +108,7 @@ def served(address: str) -> Iterator[Callable[..., Served]]:
 
 
 @pytest.fixture
-def echo(served: Callable[..., Served], address: str) -> Iterator[Callable[..., Any]]:
+def echo(served: Callable[..., Served], address: str) -> Callable[..., Any]:
     """`echo(spec, value)` is what a peer received for the value, and sent back."""
     peers: list[Served] = []
 
@@ -121,7 +122,7 @@ def echo(served: Callable[..., Served], address: str) -> Iterator[Callable[..., 
                 result = runner.evaluate({"x": value})["y"]
         return result
 
-    yield ask
+    return ask
 
 
 class Asking:

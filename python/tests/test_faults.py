@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from compiler_bridge import BridgeError, BridgeTimeout, CompilerInterface, Runner, TensorSpec
 
 X = TensorSpec("x", "int64")
@@ -366,7 +367,7 @@ def test_a_peer_that_never_answers(address, start):
     with Runner(f"{address}?timeout=300ms", [X], Y) as runner:
         assert runner.why_not is None
         begin = time.monotonic()
-        with pytest.raises(BridgeTimeout, match="no answer from pipe:.* within 300 ms") as caught:
+        with pytest.raises(BridgeTimeout, match=r"no answer from pipe:.* within 300 ms") as caught:
             runner.evaluate({"x": 1})
         took = time.monotonic() - begin
         assert 0.29 <= took < 1.3

@@ -8,6 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 import pytest
+
 from compiler_bridge import BridgeError, BridgeTimeout, Runner, TensorSpec
 
 X = TensorSpec("x", "int64")
@@ -198,7 +199,7 @@ def test_errors_travel_between_processes(kind):
     ],
 )
 def test_a_bad_runner_string_is_a_value_error_that_points(text, column, why):
-    with pytest.raises(ValueError, match="^runner string, column ") as caught:
+    with pytest.raises(ValueError, match=r"^runner string, column ") as caught:
         Runner(text, [X], Y)
     first, shown, caret = str(caught.value).split("\n")
     assert first.startswith(f"runner string, column {column}: ")
@@ -317,7 +318,7 @@ def test_infinities_are_kept(echo):
 def test_what_cannot_be_kept_is_refused_by_name(dtype, value, why):
     spec = TensorSpec("callee_users", dtype)
     with Runner("constant:4", [spec], Y) as runner:
-        with pytest.raises(ValueError, match="^feature 'callee_users' is ") as caught:
+        with pytest.raises(ValueError, match=r"^feature 'callee_users' is ") as caught:
             runner.populate_features({"callee_users": value})
         assert f"is {spec.raw()[1]}[1]: " in str(caught.value)
         assert why in str(caught.value)
@@ -456,7 +457,7 @@ def test_get_tensor_writes_in_place(served, address):
         assert runner.evaluate()["y"].item() == 105
         runner.populate_features({"m": np.arange(6)})
         assert tensor.tolist() == [[0, 1, 2], [3, 4, 5]]
-        with pytest.raises(ValueError, match="'d' is int32_t.*only fixed features"):
+        with pytest.raises(ValueError, match=r"'d' is int32_t.*only fixed features"):
             runner.get_tensor("d")
         with pytest.raises(KeyError, match="there is no feature 'z'; the signature has m, d"):
             runner.get_tensor("z")

@@ -55,13 +55,28 @@ constexpr auto Pairs = [] {
 
 /// The nine digits of Number, leading zeros included.
 void nineDigits(uint32_t Number, char *To) {
-  uint32_t Low = Number % 10000, Rest = Number / 10000;
-  uint32_t Middle = Rest % 10000, First = Rest / 10000;
+  size_t Low = Number % 10000, Rest = Number / 10000;
+  size_t Middle = Rest % 10000, First = Rest / 10000;
   To[0] = char('0' + First);
   std::memcpy(To + 1, &Pairs[Middle / 100 * 2], 2);
   std::memcpy(To + 3, &Pairs[Middle % 100 * 2], 2);
   std::memcpy(To + 5, &Pairs[Low / 100 * 2], 2);
   std::memcpy(To + 7, &Pairs[Low % 100 * 2], 2);
+}
+
+/// The nearest integer; being off where two are equally near does no harm.
+uint32_t nearest(double Positive) {
+  double Above = Positive + 0.5;
+  return static_cast<uint32_t>(Above);
+}
+
+/// Whether Hundredthousandths is Size's value to a reader.
+bool reads(uint32_t Hundredthousandths, float Size) {
+  // Nearly right, which rules out most, before the division.
+  if (static_cast<float>(Hundredthousandths * 1e-5) != Size)
+    return false;
+  double Exact = Hundredthousandths / 1e5;
+  return static_cast<float>(Exact) == Size && !isFloatMidpoint(Exact);
 }
 
 /// d.dddd × 10^Exponent without zeros at the end, in plain or e-notation.
@@ -170,11 +185,8 @@ char *writeFloat(char *To, float Value) {
 
   // 0.1f is 0.1 to people, not 0.100000001.
   if (Size >= 1e-4f && Size < 1e4f) {
-    auto Scaled = static_cast<uint32_t>(Exact * 1e5 + 0.5);
-    double Short = Scaled * 1e-5; // nearly, which rules out most
-    if (static_cast<float>(Short) == Size &&
-        static_cast<float>(Short = Scaled / 1e5) == Size &&
-        !isFloatMidpoint(Short)) {
+    uint32_t Scaled = nearest(Exact * 1e5);
+    if (reads(Scaled, Size)) {
       int Exponent = 3; // of the first of nine digits, dddd.ddddd
       for (; Scaled < 100'000'000; Scaled *= 10)
         --Exponent;
@@ -188,7 +200,7 @@ char *writeFloat(char *To, float Value) {
   int Exponent = (Binary * 1233) >> 12; // floor of Binary × log10(2)
   Exponent += Exact * power(8 - Exponent) >= 999'999'999.5;
   double Scaled = Exact * power(8 - Exponent);
-  return writeDecimal(To, static_cast<uint32_t>(Scaled + 0.5), Exponent);
+  return writeDecimal(To, nearest(Scaled), Exponent);
 }
 
 } // namespace cbridge

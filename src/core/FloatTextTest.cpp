@@ -39,6 +39,12 @@ TEST(FloatText, HasNineDigitsOtherwise) {
   EXPECT_EQ(written(123456792), "123456792");
 }
 
+static uint32_t bitsOf(float Value) {
+  uint32_t Bits;
+  std::memcpy(&Bits, &Value, sizeof(Bits));
+  return Bits;
+}
+
 static void expectRoundTrip(uint32_t Bits) {
   float Value, Read = 0;
   std::memcpy(&Value, &Bits, sizeof(Value));
@@ -49,14 +55,13 @@ static void expectRoundTrip(uint32_t Bits) {
   const char *At = Text;
   ASSERT_TRUE(readFloat(At, End, Read)) << Bits;
   ASSERT_EQ(At, End) << Bits;
-  ASSERT_EQ(std::memcmp(&Value, &Read, sizeof(Value)), 0)
-      << std::string(Text, End);
+  ASSERT_EQ(bitsOf(Read), Bits) << std::string(Text, End);
   // With text behind it the fast way is taken.
   std::string Longer = std::string(Text, End) + ",0.5,0.25,0.125,0.0625";
   At = Longer.data();
   ASSERT_TRUE(readFloat(At, Longer.data() + Longer.size(), Read));
   ASSERT_EQ(*At, ',');
-  ASSERT_EQ(std::memcmp(&Value, &Read, sizeof(Value)), 0) << Longer;
+  ASSERT_EQ(bitsOf(Read), Bits) << Longer;
 }
 
 TEST(FloatText, SurvivesTheRoundTrip) {

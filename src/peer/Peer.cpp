@@ -11,9 +11,9 @@
 #include "core/Recycler.h"
 #include "serdes/Serializer.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 
 #include <unistd.h>
 
@@ -22,6 +22,10 @@ namespace cbridge {
 Request::~Request() = default;
 
 namespace {
+
+/// A compiler has a runner per thread; more than this is a mistake or an attack
+/// on our memory.
+constexpr size_t MaxRunners = 4096;
 
 /// What the questions of one session have in common.
 struct Terms {
@@ -49,12 +53,12 @@ public:
     Done = Truncated = false;
     Tensors.describe(Of->Features);
   }
-  /// Makes it the end of Runner's episode, after Last.
-  void beginEnd(std::shared_ptr<const Question> Last, uint32_t OfRunner,
+  /// Makes it the end of the episode whose latest question was Last.
+  void beginEnd(std::shared_ptr<const Question> Last,
                 std::optional<double> LastReward, bool Broken) {
     Of = Last->Of;
     Session = Last->Session;
-    Runner = OfRunner;
+    Runner = Last->Runner;
     Context = Last->Context;
     Reward = LastReward;
     Done = true;
@@ -91,8 +95,8 @@ struct Conversation {
   uint32_t Runner = 0;   // of the open question
   bool Awaiting = false; // there is an open question
   bool SaidBye = false;
-  std::vector<uint32_t> OpenEpisodes; // runners that have asked
-  std::shared_ptr<const Question> Latest;
+  /// The latest question of each runner whose episode is not over.
+  std::map<uint32_t, std::shared_ptr<const Question>> OpenEpisodes;
 };
 
 } // namespace
@@ -136,10 +140,11 @@ std::shared_ptr<Question> Peer::Server::freshQuestion() {
 Peer::Server::Answer Peer::Server::endOf(uint32_t Runner,
                                          std::optional<double> Reward,
                                          bool Truncated) {
-  auto &Open = With->OpenEpisodes;
-  Open.erase(std::remove(Open.begin(), Open.end(), Runner), Open.end());
+  auto Open = With->OpenEpisodes.extract(Runner);
+  if (!Open)
+    return nullptr; // it has asked nothing
   std::shared_ptr<Question> Q = freshQuestion();
-  Q->beginEnd(With->Latest, Runner, Reward, Truncated);
+  Q->beginEnd(std::move(Open.mapped()), Reward, Truncated);
   return Q;
 }
 
@@ -222,11 +227,12 @@ Expected<Peer::Server::Answer> Peer::Server::question(const Frame &F) {
   if (Status S = With->With->decode(F.Payload, Q->Tensors); !S)
     return S;
   Q->Payload = With->Over->keepPayload();
-  With->Latest = Q;
+  With->OpenEpisodes.insert_or_assign(With->Runner, Q);
+  if (With->OpenEpisodes.size() > MaxRunners)
+    return Status::error(StatusCode::Protocol, "more than " +
+                                                   std::to_string(MaxRunners) +
+                                                   " runners in one session");
   With->Awaiting = true;
-  auto &Open = With->OpenEpisodes;
-  if (std::find(Open.begin(), Open.end(), With->Runner) == Open.end())
-    Open.push_back(With->Runner);
   return Answer(std::move(Q));
 }
 
@@ -254,9 +260,6 @@ Expected<Peer::Server::Answer> Peer::Server::handle(const Frame &F) {
     With->Context = asText(F.Payload);
     return Answer();
   case FrameKind::End: {
-    auto &Open = With->OpenEpisodes;
-    if (std::find(Open.begin(), Open.end(), H.Runner) == Open.end())
-      return Answer();
     std::optional<double> Reward;
     if (H.Flags & FrameHeader::HasReward)
       Reward = H.Reward;
@@ -280,7 +283,7 @@ Expected<std::shared_ptr<const Request>> Peer::Server::next(Deadline Until) {
     if (With && !With->Over) {
       // Over, one way or the other: close its episodes, then forget it.
       if (!With->OpenEpisodes.empty())
-        return endOf(With->OpenEpisodes.front(), std::nullopt,
+        return endOf(With->OpenEpisodes.begin()->first, std::nullopt,
                      /*Truncated=*/!With->SaidBye);
       With.reset();
       ++Served;

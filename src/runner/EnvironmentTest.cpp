@@ -52,7 +52,7 @@ Agent echoAgent(std::string Label, int64_t Actions, Selection How = {}) {
                       How);
 }
 
-Observation scores(std::vector<float> Values) {
+Observation scores(const std::vector<float> &Values) {
   return [=](MLModelRunner &R) { R.populateFeatures(std::pair{"in", Values}); };
 }
 
@@ -132,6 +132,7 @@ static std::vector<int64_t> samples(uint64_t Seed, const char *Context) {
   Agent A = echoAgent("a", 4, {Selection::Sample, Seed});
   A.switchContext(Context);
   std::vector<int64_t> Taken;
+  Taken.reserve(4000);
   bool NoThree[4] = {true, true, true, false};
   for (int I = 0; I < 4000; ++I)
     Taken.push_back(*A.computeAction(

@@ -8,6 +8,27 @@
 
 namespace cbridge {
 
+/// The shape that Count elements give a tensor with at most one dynamic extent;
+/// false if there is none.
+static bool inferExtents(const TensorSpec &Spec, size_t Count,
+                         int64_t (&Extents)[MaxRank]) {
+  size_t Known = 1;
+  int64_t *Unknown = nullptr;
+  for (size_t D = 0; D < Spec.shape().size(); ++D) {
+    Extents[D] = Spec.shape()[D];
+    if (Extents[D] != Dynamic)
+      Known *= size_t(Extents[D]);
+    else if (Unknown)
+      return false;
+    else
+      Unknown = &Extents[D];
+  }
+  if (!Unknown)
+    return Count == Known;
+  *Unknown = Known ? int64_t(Count / Known) : 0;
+  return size_t(*Unknown) * Known == Count;
+}
+
 FeatureWriter::FeatureWriter(MLModelRunner &Runner, std::string_view Name)
     : Runner(Runner), Index(Runner.featureIndex(Name)) {}
 
@@ -20,13 +41,17 @@ void FeatureWriter::scalar(Number Value) {
         Status::error(StatusCode::TypeMismatch, "feature '" + Spec.name() +
                                                     "' holds strings, got " +
                                                     Value.toString()));
-  unsigned char *To = place(Spec.type(), {}, 1);
-  if (To && !Value.store(Spec.type(), To))
+  unsigned char Element[sizeof(int64_t)];
+  if (Value.store(Spec.type(), Element)) {
+    if (unsigned char *To = place(Spec.type(), {}, 1))
+      std::memcpy(To, Element, sizeOf(Spec.type()));
+  } else {
     Runner.misuse(Status::error(StatusCode::TypeMismatch,
                                 "feature '" + Spec.name() +
                                     "': " + Value.toString() +
                                     " cannot be kept exactly as " +
                                     std::string(toString(Spec.type()))));
+  }
 }
 
 void FeatureWriter::strings(Span<const std::string_view> Values) {
@@ -37,18 +62,15 @@ void FeatureWriter::strings(Span<const std::string_view> Values) {
     return Runner.misuse(Status::error(
         StatusCode::TypeMismatch, "feature '" + Spec.name() + "' is " +
                                       Spec.typeAndShape() + ", got strings"));
-  // A fixed shape keeps its extents; a dynamic vector takes as many as come.
-  Span<const int64_t> Extents = Spec.shape();
-  int64_t Size = int64_t(Values.size());
-  if (Extents.size() == 1 && Extents[0] == Dynamic)
-    Extents = {&Size, 1};
-  Expected<size_t> Count = elementCount(Extents);
-  if (!Count || *Count != Values.size())
+  int64_t Extents[MaxRank];
+  if (!inferExtents(Spec, Values.size(), Extents))
     return Runner.misuse(Status::error(
         StatusCode::ShapeMismatch,
         "feature '" + Spec.name() + "' is " + Spec.typeAndShape() + ", got " +
             std::to_string(Values.size()) + " strings"));
-  if (Status S = Runner.E->setStrings(Index, Values, Extents); !S)
+  if (Status S =
+          Runner.E->setStrings(Index, Values, {Extents, Spec.shape().size()});
+      !S)
     return Runner.misuse(std::move(S));
   Runner.refreshSlot(Index);
 }
@@ -98,25 +120,9 @@ unsigned char *FeatureWriter::place(ElementType Type,
 
   int64_t Inferred[MaxRank];
   if (Extents.empty()) {
-    size_t Known = 1, Unknown = 0, Place = 0;
-    for (size_t D = 0; D < Spec.shape().size(); ++D) {
-      Inferred[D] = Spec.shape()[D];
-      if (Inferred[D] == Dynamic) {
-        ++Unknown;
-        Place = D;
-      } else {
-        Known *= size_t(Inferred[D]);
-      }
-    }
-    bool Fits = Unknown == 0   ? Count == Known
-                : Unknown == 1 ? Known ? Count % Known == 0 : Count == 0
-                               : false;
-    if (!Fits)
+    if (!inferExtents(Spec, Count, Inferred))
       return Refuse(StatusCode::ShapeMismatch,
-                    std::to_string(Count) + " elements" +
-                        (Unknown > 1 ? " without a shape" : ""));
-    if (Unknown == 1)
-      Inferred[Place] = Known ? int64_t(Count / Known) : 0;
+                    std::to_string(Count) + " elements");
     Extents = {Inferred, Spec.shape().size()};
   }
   if (!Spec.isFixed()) {

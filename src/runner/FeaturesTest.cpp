@@ -166,8 +166,7 @@ TEST(FeaturesTest, OneDynamicExtentFollowsFromTheCount) {
   EXPECT_EQ(set<float>({Dynamic, 0}, Floats{1}),
             "shape_mismatch: feature 'x' is float[?,0], got 1 elements");
   EXPECT_EQ(set<float>({Dynamic, Dynamic}, Floats{1, 2}),
-            "shape_mismatch: feature 'x' is float[?,?], got 2 elements without "
-            "a shape");
+            "shape_mismatch: feature 'x' is float[?,?], got 2 elements");
 }
 
 TEST(FeaturesTest, MatricesHaveAShape) {

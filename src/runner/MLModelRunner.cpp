@@ -112,7 +112,7 @@ void *MLModelRunner::misusedTensor(size_t I, ElementType Wanted) {
                              signature().inputs()[I].typeAndShape()));
   // Writable, so that a wrong call cannot crash the compiler.
   if (!Scratch)
-    Scratch.reset(new unsigned char[ScratchBytes]());
+    Scratch = std::make_unique<unsigned char[]>(ScratchBytes);
   return Scratch.get();
 }
 

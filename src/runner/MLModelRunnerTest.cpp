@@ -224,6 +224,10 @@ TEST(MLModelRunnerTest, EvaluateGivesStrings) {
   EXPECT_EQ(R.evaluate<int>().status().toString(),
             "type_mismatch: decision 'flags' is string[1] and cannot be read "
             "as a number");
+  MLModelRunner Two = runnerOf(
+      "constant:-g", {{}, TensorSpec::create<std::string>("flags", {2})});
+  EXPECT_EQ(Two.evaluate<std::vector<std::string>>().valueOr({}),
+            (std::vector<std::string>{"-g", "-g"}));
 }
 
 TEST(MLModelRunnerTest, DecisionsHaveNamedOutputs) {

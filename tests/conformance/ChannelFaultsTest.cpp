@@ -188,8 +188,6 @@ Exchange greeting(RawEnd &End, const Signature &Sig = oneNumber()) {
   return answerTo(End, FrameKind::Welcome, encodeWelcome(Sig.outputs()));
 }
 
-std::string faultName(const Fault *F) { return F->Name; }
-
 class BadPeers : public ChannelFixture {
 protected:
   using ChannelFixture::ChannelFixture;
@@ -262,7 +260,7 @@ INSTANTIATE_TEST_SUITE_P(Channels, PeerFault,
                            return channelAndSerdesName(
                                       std::get<0>(Info.param),
                                       std::get<1>(Info.param)) +
-                                  "_" + faultName(std::get<2>(Info.param));
+                                  "_" + std::get<2>(Info.param)->Name;
                          });
 
 TEST_P(PeerFault, InsteadOfWelcome) {

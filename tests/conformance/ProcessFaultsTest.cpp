@@ -279,6 +279,35 @@ TEST_P(ProcessFaultsTest, AForkedChildGetsAnError) {
   expectServed();
 }
 
+TEST_P(ProcessFaultsTest, AForkedChildSaysNoGoodbye) {
+  // The parent's death is the end of a session that nobody closed.
+  struct CountsTruncated {
+    int64_t Truncated = 0;
+    void operator()(Peer &P, const Request &R) {
+      Truncated += R.truncated();
+      if (!R.done())
+        decide(P, Truncated);
+    }
+  };
+  ServedPeer Peer(Address, CountsTruncated());
+  EXPECT_EQ(waitForExit(forkToRun([&] {
+              std::optional<Model> M(open());
+              std::optional<MLModelRunner> Runner(M->runner());
+              if (ask(*Runner, 1).valueOr(-1) != 0)
+                return 1;
+              if (waitForExit(forkToRun([&] {
+                    Runner.reset();
+                    M.reset();
+                    return 0;
+                  })) != 0)
+                return 2;
+              return ::raise(SIGKILL);
+            })),
+            -SIGKILL);
+  MLModelRunner Runner = open().runner();
+  EXPECT_EQ(ask(Runner, 1).valueOr(-1), 1);
+}
+
 TEST_P(ProcessFaultsTest, AChildForkedDuringADecisionGetsAnError) {
   Handshake Arrived, Go;
   ServedPeer Peer(Address, [&](cbridge::Peer &P, const Request &R) {

@@ -242,6 +242,34 @@ void bindPeer(nb::module_ &M) {
            [](const PyRequest &R) { return R.R->signature().inputs().size(); })
       .def("__iter__", [](const PyRequest &R) { return nb::iter(R.names()); })
       .def("keys", &PyRequest::names)
+      .def("values",
+           [](nb::handle_t<PyRequest> Self) {
+             nb::list Values;
+             auto &R = nb::cast<PyRequest &>(Self);
+             for (size_t I = 0; I < R.R->signature().inputs().size(); ++I)
+               Values.append(toPython(R.R->feature(I), Self));
+             return Values;
+           })
+      .def("items",
+           [](nb::handle_t<PyRequest> Self) {
+             nb::list Items;
+             auto &R = nb::cast<PyRequest &>(Self);
+             nb::list Names = R.names();
+             for (size_t I = 0; I < Names.size(); ++I)
+               Items.append(
+                   nb::make_tuple(Names[I], toPython(R.R->feature(I), Self)));
+             return Items;
+           })
+      .def(
+          "get",
+          [](nb::handle_t<PyRequest> Self, nb::handle Name,
+             nb::handle Default) -> nb::object {
+            auto &R = nb::cast<PyRequest &>(Self);
+            if (!R.contains(Name))
+              return nb::borrow(Default);
+            return toPython(R.R->feature(R.indexOf(Name)), Self);
+          },
+          nb::arg("name"), nb::arg("default") = nb::none())
       .def_prop_ro("context",
                    [](const PyRequest &R) { return decode(R.R->context()); })
       .def_prop_ro("reward",

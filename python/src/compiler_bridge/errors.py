@@ -15,5 +15,5 @@ class BridgeError(RuntimeError):
         return type(self), (self.code, self._message)
 
 
-class BridgeTimeout(BridgeError, TimeoutError):
+class BridgeTimeout(BridgeError, TimeoutError):  # noqa: N818 - as socket.timeout
     """The deadline passed."""

@@ -119,16 +119,18 @@ Expected<Frame> RemoteSession::answer(FrameKind Wanted, Deadline Until) {
   const FrameHeader &H = F->Header;
   if (H.Session != Id)
     return Wrong("answers another session");
+  std::string Why;
+  if (H.Kind == FrameKind::Failure)
+    Why = asText(F->Payload).substr(0, 2000);
+  // It may give up before it knows which request this is.
+  if (H.Kind == FrameKind::Failure && (H.Flags & FrameHeader::EndsSession))
+    return Status::error(StatusCode::PeerClosed,
+                         Over->name() + " ended the session: " + Why);
   if (H.Sequence != Sequence)
     return Wrong("answers request " + std::to_string(H.Sequence) +
                  " instead of " + std::to_string(Sequence));
-  if (H.Kind == FrameKind::Failure) {
-    std::string Why(asText(F->Payload).substr(0, 2000));
-    if (H.Flags & FrameHeader::EndsSession)
-      return Status::error(StatusCode::PeerClosed,
-                           Over->name() + " ended the session: " + Why);
+  if (H.Kind == FrameKind::Failure)
     return Status::error(StatusCode::PeerError, Over->name() + ": " + Why);
-  }
   if (H.Kind != Wanted)
     return Wrong("sends a frame of kind " + std::to_string(int(H.Kind)) +
                  ", expected " + std::to_string(int(Wanted)));

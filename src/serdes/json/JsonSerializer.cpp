@@ -61,13 +61,16 @@ private:
     return At + Word.size();
   }
   template <typename T> static char *value(char *At, char *End, T Value) {
-    if constexpr (std::is_same_v<T, bool>)
+    if constexpr (std::is_same_v<T, bool>) {
       return word(At, Value ? "true" : "false");
-    else if constexpr (std::is_floating_point_v<T>)
+    } else if constexpr (std::is_floating_point_v<T>) {
       if (!std::isfinite(Value))
         return word(At, std::isnan(Value) ? "\"NaN\""
                         : Value > 0       ? "\"Infinity\""
                                           : "\"-Infinity\"");
+      if (Value == 0) // "-0" would be an integer to other readers
+        return word(At, std::signbit(Value) ? "-0.0" : "0");
+    }
     if constexpr (std::is_same_v<T, float>)
       return writeFloat(At, Value);
     else if constexpr (!std::is_same_v<T, bool>)
