@@ -18,6 +18,10 @@ function(cbridge_add_test)
   if(NOT CBRIDGE_BUILD_TESTS)
     return()
   endif()
+  # Under ThreadSanitizer only tests with threads are worth their time.
+  if(CBRIDGE_SANITIZE STREQUAL "thread" AND NOT "threads" IN_LIST Arg_LABELS)
+    return()
+  endif()
 
   add_executable(${Arg_NAME} ${Arg_SOURCES})
   target_include_directories(${Arg_NAME} PRIVATE ${PROJECT_SOURCE_DIR}/src)
