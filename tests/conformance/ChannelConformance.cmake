@@ -25,10 +25,12 @@ if(CBRIDGE_BUILD_TESTS)
       ${CMAKE_CURRENT_LIST_DIR}/ProcessFaultsTest.cpp
       ${CMAKE_CURRENT_LIST_DIR}/SpawnTest.cpp)
 
-  add_executable(conformance_peer ${CMAKE_CURRENT_LIST_DIR}/ConformancePeer.cpp)
-  target_link_libraries(conformance_peer PRIVATE cbridge::core)
-  cbridge_warnings(conformance_peer)
-  add_dependencies(channel_process_test conformance_peer)
-  target_compile_definitions(channel_process_test PRIVATE
-    CBRIDGE_CONFORMANCE_PEER="$<TARGET_FILE:conformance_peer>")
+  if(TARGET channel_process_test)
+    add_executable(conformance_peer ${CMAKE_CURRENT_LIST_DIR}/ConformancePeer.cpp)
+    target_link_libraries(conformance_peer PRIVATE cbridge::core)
+    cbridge_warnings(conformance_peer)
+    add_dependencies(channel_process_test conformance_peer)
+    target_compile_definitions(channel_process_test PRIVATE
+      CBRIDGE_CONFORMANCE_PEER="$<TARGET_FILE:conformance_peer>")
+  endif()
 endif()
