@@ -447,10 +447,10 @@ std::vector<const Attack *> attacks(bool OnlyExplained) {
   return List;
 }
 
-auto everyChannelAnd(std::vector<const Attack *> List) {
+auto everyChannelAnd(const std::vector<const Attack *> &List) {
   return ::testing::Combine(::testing::ValuesIn(channels()),
                             ::testing::ValuesIn(serializers()),
-                            ::testing::ValuesIn(std::move(List)));
+                            ::testing::ValuesIn(List));
 }
 
 std::string
