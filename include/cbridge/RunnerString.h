@@ -24,6 +24,9 @@ class RunnerString {
 public:
   static Expected<RunnerString> parse(std::string_view Text);
 
+  /// Text as a target or value must be written to mean itself.
+  static std::string escape(std::string_view Text);
+
   const std::string &text() const { return Text; }
   const std::string &scheme() const { return Scheme; }
   const std::string &target() const { return Target; }

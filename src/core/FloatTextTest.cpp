@@ -1,5 +1,4 @@
-//===- FloatTextTest.cpp - Tests of FloatText
-//-------------------------------===//
+//===- FloatTextTest.cpp - Tests of FloatText -----------------------------===//
 //
 // Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

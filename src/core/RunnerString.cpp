@@ -141,6 +141,22 @@ Expected<RunnerString> RunnerString::parse(std::string_view Text) {
   return R;
 }
 
+std::string RunnerString::escape(std::string_view Text) {
+  static constexpr char Hex[] = "0123456789abcdef";
+  std::string Escaped;
+  for (char C : Text) {
+    auto Byte = static_cast<unsigned char>(C);
+    if (Byte <= ' ' || Byte == 0x7f || C == '%' || C == '?' || C == '&') {
+      Escaped += '%';
+      Escaped += Hex[Byte >> 4];
+      Escaped += Hex[Byte & 15];
+    } else {
+      Escaped += C;
+    }
+  }
+  return Escaped;
+}
+
 const RunnerString::Option *RunnerString::find(std::string_view Key) const {
   for (const Option &O : Options)
     if (O.Key == Key)

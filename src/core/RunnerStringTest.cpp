@@ -148,3 +148,14 @@ TEST(RunnerStringTest, CallersErrorsPointAtSchemeTargetOrValue) {
                       R.errorAt("k", "no").message());
   EXPECT_EQ(R.errorAt("k", "no").code(), StatusCode::InvalidArgument);
 }
+
+TEST(RunnerStringTest, EscapedTextMeansItself) {
+  std::string Odd = "/tmp/a b%20?x=1&y\x01/\xc3\xa9";
+  Expected<RunnerString> R =
+      RunnerString::parse("pipe:" + RunnerString::escape(Odd) +
+                          "?spawn=" + RunnerString::escape(Odd));
+  ASSERT_TRUE(R) << R.status().message();
+  EXPECT_EQ(R->target(), Odd);
+  EXPECT_EQ(R->option("spawn"), Odd);
+  EXPECT_EQ(R->words("spawn"), std::vector<std::string>{Odd});
+}

@@ -44,6 +44,14 @@ Expected<File> openFile(const std::string &Path, int Flags, int Mode,
   do
     Descriptor = ::open(Path.c_str(), Flags | O_CLOEXEC, Mode);
   while (Descriptor < 0 && errno == EINTR);
+  if (Descriptor >= 0 && Descriptor <= STDERR_FILENO) {
+    // The program has closed a standard file, and may still print to it.
+    int Low = Descriptor;
+    Descriptor = ::fcntl(Low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int Kept = errno;
+    ::close(Low);
+    errno = Kept;
+  }
   if (Errno)
     *Errno = Descriptor < 0 ? errno : 0;
   if (Descriptor < 0)

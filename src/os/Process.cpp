@@ -42,7 +42,11 @@ Expected<Process> Process::spawn(const std::vector<std::string> &Arguments,
   posix_spawn_file_actions_t Actions;
   posix_spawn_file_actions_init(&Actions);
   posix_spawn_file_actions_adddup2(&Actions, Read.get(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&Actions, STDERR_FILENO, STDOUT_FILENO);
+  if (::fcntl(STDERR_FILENO, F_GETFD) >= 0)
+    posix_spawn_file_actions_adddup2(&Actions, STDERR_FILENO, STDOUT_FILENO);
+  else
+    posix_spawn_file_actions_addopen(&Actions, STDOUT_FILENO, "/dev/null",
+                                     O_WRONLY, 0);
   posix_spawnattr_t Attributes;
   posix_spawnattr_init(&Attributes);
   posix_spawnattr_setflags(&Attributes, POSIX_SPAWN_SETPGROUP |

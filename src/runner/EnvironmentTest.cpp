@@ -1,5 +1,4 @@
-//===- EnvironmentTest.cpp - Tests of Environment and Agent
-//-----------------===//
+//===- EnvironmentTest.cpp - Tests of Environment and Agent ---------------===//
 //
 // Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

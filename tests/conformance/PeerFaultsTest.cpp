@@ -256,9 +256,9 @@ const Attack Attacks[] = {
        T.greet();
        T.exchange(5);
        T.Header.Runner = 2;
-       T.exchange(5);
+       T.exchange(6);
      },
-     StatusCode::PeerClosed, "closed", "5 5 done!5 done!5"},
+     StatusCode::PeerClosed, "closed", "5 6 done!5 done!6"},
     {"SendsGarbage",
      [](BadCompilers &T) {
        T.connect();

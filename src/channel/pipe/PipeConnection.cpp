@@ -96,7 +96,13 @@ Attempt tryConnect(const std::string &Base, Session &S, Status &Why) {
                            : Failed(Lock.status());
   if (!os::isLocked(*Lock, PeerByte))
     return Absent("its peer is gone");
-  if (!os::tryLock(*Lock, SessionByte) || readState(*Lock) != Ready) {
+  bool Ours = os::tryLock(*Lock, SessionByte);
+  if (!Ours || readState(*Lock) != Ready) {
+    // A compiler that marked the state busy and died just as the peer cleaned
+    // up behind an earlier one has not been noticed. Coming and going makes the
+    // peer look again.
+    if (Ours)
+      (void)openFifo(toPeer(Base), O_WRONLY);
     Why = Status::error(StatusCode::Unavailable,
                         "pipe:" + Base + " is busy with another compiler");
     return Attempt::Taken;
@@ -121,7 +127,7 @@ Attempt tryConnect(const std::string &Base, Session &S, Status &Why) {
 
 Expected<os::Process> startPeer(std::vector<std::string> Arguments,
                                 const std::string &Base) {
-  std::string Address = "pipe:" + Base;
+  std::string Address = "pipe:" + RunnerString::escape(Base);
   for (std::string &A : Arguments)
     if (size_t At = A.find("{}"); At != A.npos)
       A.replace(At, 2, Address);

@@ -50,8 +50,10 @@ Expected<EngineSource> open(const ChannelScheme &Over, const RunnerString &R,
   Expected<std::unique_ptr<Channel>> Connected = Over.Connect(R, Options);
   if (!Connected)
     return Connected.status();
+  // Who grants time for connecting does not mean to take it from the hello.
+  Deadline Until = R.has("connect") ? Deadline::in(*Timeout) : Options.Until;
   Expected<std::shared_ptr<RemoteSession>> Session =
-      RemoteSession::open(std::move(*Connected), *Serdes, Sig, *Timeout);
+      RemoteSession::open(std::move(*Connected), *Serdes, Sig, *Timeout, Until);
   if (!Session)
     return Session.status();
   return EngineSource([Session = *Session, Sig] {

@@ -24,11 +24,12 @@ RemoteSession::RemoteSession(std::unique_ptr<Channel> Over,
 
 Expected<std::shared_ptr<RemoteSession>>
 RemoteSession::open(std::unique_ptr<Channel> Over, const std::string &Serdes,
-                    const Signature &Sig, std::chrono::nanoseconds Timeout) {
+                    const Signature &Sig, std::chrono::nanoseconds Timeout,
+                    Deadline Until) {
   auto Session = std::make_shared<RemoteSession>(
       std::move(Over), makeSerializer(Serdes), Sig, Timeout);
   assert(Session->With && "the scheme checks the serializer's name");
-  if (Status S = Session->introduce(Serdes, Sig); !S) {
+  if (Status S = Session->introduce(Serdes, Sig, Until); !S) {
     Session->Over->abandon();
     Session->Over.reset(); // no goodbye
     return S;
@@ -59,9 +60,8 @@ FrameHeader RemoteSession::header(FrameKind Kind, uint32_t Runner,
   return H;
 }
 
-Status RemoteSession::introduce(const std::string &Serdes,
-                                const Signature &Sig) {
-  Deadline Until = Deadline::in(Timeout);
+Status RemoteSession::introduce(const std::string &Serdes, const Signature &Sig,
+                                Deadline Until) {
   if (Status S = setText(Outgoing, Hello{Serdes, Sig}.encode()); !S)
     return S;
   if (Status S =

@@ -21,10 +21,11 @@ namespace cbridge {
 /// it and take turns. The first failure of the transport closes it.
 class RemoteSession {
 public:
-  /// Introduces the compiler to the peer at the other end of Over.
+  /// Introduces the compiler to the peer at the other end of Over. Timeout is
+  /// that of each decision; the introduction must have worked by Until.
   static Expected<std::shared_ptr<RemoteSession>>
   open(std::unique_ptr<Channel> Over, const std::string &Serdes,
-       const Signature &Sig, std::chrono::nanoseconds Timeout);
+       const Signature &Sig, std::chrono::nanoseconds Timeout, Deadline Until);
   RemoteSession(std::unique_ptr<Channel> Over, std::unique_ptr<Serializer> With,
                 const Signature &Sig, std::chrono::nanoseconds Timeout);
   /// Says goodbye, if there is somebody to say it to.
@@ -39,7 +40,8 @@ public:
 
 private:
   FrameHeader header(FrameKind Kind, uint32_t Runner, const Call &C) const;
-  Status introduce(const std::string &Serdes, const Signature &Sig);
+  Status introduce(const std::string &Serdes, const Signature &Sig,
+                   Deadline Until);
   Status ours() const;
   Status sendContext(const Call &C, Deadline Until);
   Expected<Frame> answer(FrameKind Wanted, Deadline Until);

@@ -8,10 +8,6 @@
 
 namespace cbridge {
 
-Engine::~Engine() = default;
-
-Status Engine::endEpisode(const Call &) { return Status(); }
-
 Expected<Number> Decision::number(const TensorView &V) {
   if (V.Spec->isString())
     return wrongType(V, "a number");
