@@ -29,6 +29,12 @@ cbridge_add_test(NAME runner_test
     ${Src}/runner/ModelTest.cpp
   LABELS threads)
 
+cbridge_add_test(NAME channel_test
+  SOURCES
+    ${Src}/channel/StreamChannelTest.cpp
+    ${Src}/channel/pipe/PipeTest.cpp
+  LABELS threads)
+
 # Of its own, since it replaces operator new.
 cbridge_add_test(NAME alloc_test
   SOURCES

@@ -24,6 +24,8 @@ struct Call {
   std::string_view Context;
   /// How good the runner's previous decision turned out to be.
   std::optional<double> Reward;
+  /// Of endEpisode: it was cut short, by a limit and not by its own end.
+  bool Truncated = false;
 };
 
 /// How a model is evaluated: what an implementer of a new runner derives from.

@@ -25,7 +25,8 @@ public:
   virtual ~Environment();
   /// Begins an episode and gives the first observation.
   virtual Observation reset() = 0;
-  /// Applies the action of the agent that was next, and gives what comes next.
+  /// Applies the action of the agent that was next, and gives what the one that
+  /// is next now sees; after setDone() it may be null.
   virtual Observation step(int64_t Action) = 0;
   /// The action if the next agent's model has none: the first legal one, unless
   /// overridden by the compiler's own heuristic.
@@ -41,6 +42,8 @@ public:
 protected:
   void setDone() { Done = true; }
   void setNextAgent(std::string_view Label) { NextAgent = Label; }
+  /// Of this step. Each agent is told the sum of the rewards since its own
+  /// previous action, so that those who act early learn what came of it.
   void setReward(double Value) { Reward = Value; }
   /// For the next decision only.
   void setMask(const std::vector<bool> &Legal);
@@ -69,7 +72,8 @@ struct Selection {
 class Agent {
 public:
   static Expected<Agent> open(std::string Label, std::string_view RunnerString,
-                              Signature Sig, Selection How = Selection());
+                              Signature Sig, Selection How = Selection(),
+                              Model::FallbackSink OnFallback = nullptr);
   /// For a model that is open already, or one with schemes of the caller's.
   static Expected<Agent> over(std::string Label, const Model &M,
                               Selection How = Selection());
@@ -98,6 +102,7 @@ struct Episode {
   size_t Fallbacks = 0; ///< steps that a model did not decide
   double Reward = 0;    ///< the sum over all steps
   bool Truncated = false;
+  Status FirstError; ///< why the first fallback was needed
 };
 
 /// The agents of an environment, by label, and the loop that lets them act.
@@ -107,13 +112,22 @@ public:
   Agent *find(std::string_view Label);
 
   /// Runs one episode of at most MaxSteps. A model that fails is replaced, step
-  /// by step, by the environment's fallback. Fails only if the environment
-  /// names an agent that there is not.
+  /// by step, by the environment's fallback. Fails only if the environment is
+  /// wrong: it names an agent that there is not, allows it no action, or gives
+  /// a reward that is not finite.
   Expected<Episode> run(Environment &Env, std::string_view Context = "",
                         size_t MaxSteps = 100'000);
 
 private:
-  std::map<std::string, Agent, std::less<>> ByLabel;
+  struct Member {
+    Agent A;
+    double Earned = 0;  // since its latest action
+    bool Acted = false; // in this episode
+  };
+  Status act(Environment &Env, Observation &Obs, Episode &E);
+  static void reward(Member &M);
+
+  std::map<std::string, Member, std::less<>> ByLabel;
 };
 
 } // namespace cbridge

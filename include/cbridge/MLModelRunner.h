@@ -40,8 +40,8 @@ public:
   template <typename T> Span<T> getTensor(size_t I) {
     if (I < Slots.size() && Slots[I].Type == elementTypeOf<T>())
       return {reinterpret_cast<T *>(Slots[I].Data), Slots[I].Size / sizeof(T)};
-    return {reinterpret_cast<T *>(misusedTensor(I, elementTypeOf<T>())),
-            ScratchBytes / sizeof(T)};
+    MutableBytes Scratch = misusedTensor(I, elementTypeOf<T>());
+    return {reinterpret_cast<T *>(Scratch.data()), Scratch.size() / sizeof(T)};
   }
   template <typename T> Span<T> getTensor(std::string_view Name) {
     return getTensor<T>(featureIndex(Name));
@@ -53,6 +53,9 @@ public:
   }
   /// Gives a dynamic feature its extents, before getTensor.
   void resize(size_t I, Span<const int64_t> Extents);
+  void resize(std::string_view Name, Span<const int64_t> Extents) {
+    resize(featureIndex(Name), Extents);
+  }
 
   /// The decision's first output as a T; see Decision for what T may be.
   template <typename T> Expected<T> evaluate() {
@@ -71,23 +74,35 @@ public:
     Expected<T> Decided = evaluate<T>();
     if (Decided)
       return *Decided;
-    fellBack(Decided.status());
+    noteFallback(Decided.status());
     return static_cast<T>(Heuristic());
   }
   /// Why the latest evaluateOr used the heuristic; Ok if it did not.
   const Status &lastError() const { return Last; }
+  /// For callers of evaluate that fell back themselves: counts it, and tells
+  /// the model's sink, as evaluateOr does.
+  void noteFallback(const Status &Why);
 
   /// Names what is being compiled, for logs and for the peer.
   void switchContext(std::string_view Name) { Context = Name; }
   /// Tells how good the latest decision turned out to be: at most once per
-  /// decision. Ignored if the heuristic took it.
+  /// decision. Ignored if the model did not take it.
   Status reward(double Value);
-  /// The decisions so far belong together and are over.
-  Status endEpisode();
+  /// The decisions so far belong together and are over; Truncated, if a limit
+  /// ended them.
+  Status endEpisode(bool Truncated = false);
 
   /// Decisions must be indices at which Mask is true, until it is replaced or
   /// cleared by an empty one. Applies to output Output.
   void setMask(Span<const bool> Mask, size_t Output = 0);
+  template <typename Bools, typename = std::enable_if_t<
+                                std::is_same_v<Bools, std::vector<bool>>>>
+  void setMask(const Bools &Mask, size_t Output = 0) {
+    std::vector<unsigned char> Bytes(Mask.begin(), Mask.end());
+    setMask(Span<const bool>(reinterpret_cast<const bool *>(Bytes.data()),
+                             Bytes.size()),
+            Output);
+  }
   /// Decisions must lie in [Low, High].
   void setRange(double Low, double High, size_t Output = 0);
   void clearRange(size_t Output = 0);
@@ -105,28 +120,27 @@ private:
     ElementType Type = ElementType::UInt8;
   };
   struct Legal; // masks and ranges
-  static constexpr size_t ScratchBytes = 4096;
 
   MLModelRunner(Model M, std::unique_ptr<Engine> E);
   size_t featureIndex(std::string_view Name);
-  void *misusedTensor(size_t I, ElementType Wanted);
+  MutableBytes misusedTensor(size_t I, ElementType Wanted);
   void misuse(Status Why);
   void refreshSlot(size_t I);
   Status decide();
   Status checkLegal();
-  void fellBack(const Status &Why);
 
   Model M;
   std::unique_ptr<Engine> E;
   std::vector<Slot> Slots;
   std::unique_ptr<Legal> Rules;
-  std::unique_ptr<unsigned char[]> Scratch;
+  std::vector<unsigned char> Scratch;
   std::vector<std::string_view> StringViews; // only while a feature is set
   std::string Context;
   Status Misuse, Last;
   ModelStats Counts;
   std::optional<double> PendingReward;
-  bool AwaitsReward = false, EpisodeOpen = false;
+  enum { Nothing, Failed, Decided, Rewarded } Latest = Nothing;
+  bool EpisodeOpen = false;
 };
 
 } // namespace cbridge

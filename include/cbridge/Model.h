@@ -30,8 +30,10 @@ struct ModelStats {
 /// decisions fail at once, without waiting.
 class Model {
 public:
-  /// Told once, on the first thread it happens to, why the model does not
-  /// decide.
+  /// Told why the model did not decide, on the thread it happens to: once for
+  /// the first decision that was refused or failed, and once when the model is
+  /// closed, after which it decides no more. Not told that `heuristic:` has no
+  /// model.
   using FallbackSink = std::function<void(const Status &)>;
 
   /// Opens RunnerString. With `on_error=fallback` (the default) only a

@@ -32,7 +32,7 @@ public:
   /// The episode is over: features are those of its last question, reward is
   /// the last one, and a reply is not needed.
   bool done() const { return Done; }
-  /// It is over because the compiler died or gave up.
+  /// It is over because the compiler died, gave up, or reached a limit.
   bool truncated() const { return Truncated; }
   /// Tells apart sessions, and the runners (threads) within one.
   uint64_t session() const { return Session; }

@@ -31,6 +31,7 @@ public:
   const std::string &scheme() const { return Scheme; }
   const std::string &target() const { return Target; }
 
+  bool hasOptions() const { return !Options.empty(); }
   bool has(std::string_view Key) const { return find(Key) != nullptr; }
   /// The decoded value, or Default if the key is absent.
   std::string option(std::string_view Key, std::string_view Default = "") const;

@@ -361,3 +361,80 @@ def test_the_package_is_what_it_says():
     assert sorted(compiler_bridge.__all__) == sorted(
         ["__version__", *(name for name in vars(compiler_bridge) if name[0].isupper())]
     )
+
+
+# Workers that a trainer forks
+
+WITH_WORKER = """
+import os, sys
+from compiler_bridge import CompilerInterface
+compiler = CompilerInterface(sys.argv[1])
+worker = os.fork()
+if worker == 0:
+    os.read(0, 1)  # until the test closes the other end
+    os._exit(0)
+print(worker, flush=True)
+compiler.next()
+"""
+
+
+def test_a_worker_does_not_keep_the_place_of_a_trainer_that_was_killed(
+    address, start, process_state, until
+):
+    trainer = start(WITH_WORKER, address)
+    worker = int(trainer.line())
+    trainer.kill()
+    assert process_state(worker) is not None
+    assert Runner(address, [X], Y).why_not.startswith("unavailable: nobody serves")
+    with CompilerInterface(address):
+        pass
+    assert process_state(worker) is not None
+    trainer.end()
+    until(lambda: process_state(worker) is None)
+
+
+CLOSED_AT_EXIT = """
+import sys, threading
+from compiler_bridge import CompilerInterface
+compiler = CompilerInterface(sys.argv[1])
+waiting = threading.Event()
+def serve():
+    waiting.set()
+    for request in compiler:
+        compiler.reply(0)
+threading.Thread(target=serve, daemon=True).start()
+waiting.wait()
+compiler.close()
+"""
+
+
+def test_closing_a_peer_that_a_daemon_thread_serves_ends_cleanly(address, start):
+    for _ in range(10):
+        status, _, errors = start(CLOSED_AT_EXIT, address).finish()
+        assert (status, errors) == (0, "")
+
+
+CLOSED_WHILE_CONVERTING = """
+import os, signal, sys
+import numpy as np
+from compiler_bridge import CompilerInterface
+compiler = CompilerInterface(sys.argv[1])
+signal.signal(signal.SIGTERM, lambda *_: compiler.close())
+class Tensor:
+    def __array__(self, dtype=None, copy=None):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return np.array([1])
+print("ready", flush=True)
+for request in compiler:
+    compiler.reply({"y": Tensor()})
+print("closed", flush=True)
+"""
+
+
+def test_a_signal_handler_may_close_the_peer_in_the_midst_of_a_reply(address, start):
+    process = start(CLOSED_WHILE_CONVERTING, address)
+    assert process.line() == "ready"
+    with Runner(address, [X], Y) as runner, pytest.raises(BridgeError):
+        runner.evaluate({"x": 1})
+    assert process.line() == "closed"
+    assert process.finish()[0] == 0

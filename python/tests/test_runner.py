@@ -556,7 +556,7 @@ def test_a_decision_is_rewarded_once():
         runner.evaluate()
         runner.reward(2)
         runner.end_episode()
-        with pytest.raises(ValueError, match="has its reward already"):
+        with pytest.raises(ValueError, match="no decision to reward"):
             runner.reward(3)
 
 

@@ -32,8 +32,9 @@ public:
   virtual Expected<Frame> receive(Deadline Until) = 0;
   /// Keeps the latest frame's payload alive beyond the next receive.
   virtual std::shared_ptr<const AlignedBuffer> keepPayload() = 0;
-  /// The other end does not behave: do not wait for it when this is destroyed.
-  virtual void abandon();
+  /// The other end does not behave: when this is destroyed, wait for it no
+  /// longer than that.
+  virtual void abandon(Deadline Until);
   /// Who is at the other end, for messages: "pipe:/tmp/x".
   virtual const std::string &name() const = 0;
 };

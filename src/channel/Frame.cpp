@@ -75,7 +75,7 @@ Expected<FrameHeader> FrameHeader::decode(const unsigned char *From) {
   H.Sequence = get<uint64_t>(From, SequenceAt);
   H.Length = get<uint64_t>(From, LengthAt);
   H.Reward = get<double>(From, RewardAt);
-  if (H.Flags & ~(HasReward | EndsSession))
+  if (H.Flags & ~(HasReward | EndsSession | CutShort))
     return malformed("unknown flags");
   for (size_t I = ReservedAt; I < Size; ++I)
     if (From[I] != 0)

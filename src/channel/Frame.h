@@ -31,8 +31,9 @@ struct FrameHeader {
   static constexpr size_t Size = 64;
   static constexpr uint32_t Magic = 0x47524243; // "CBRG"
   static constexpr uint16_t Version = 1;
-  /// Flags: Reward is set; the peer will not answer in this session again.
-  static constexpr uint32_t HasReward = 1, EndsSession = 2;
+  /// Flags: Reward is set; the peer will not answer in this session again; the
+  /// episode was cut short.
+  static constexpr uint32_t HasReward = 1, EndsSession = 2, CutShort = 4;
 
   FrameKind Kind = FrameKind::Hello;
   uint32_t Flags = 0;

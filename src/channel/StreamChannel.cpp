@@ -14,11 +14,11 @@
 namespace cbridge {
 
 Channel::~Channel() = default;
-void Channel::abandon() {}
+void Channel::abandon(Deadline) {}
 Listener::~Listener() = default;
 
 static constexpr size_t FirstCapacity = 4096;
-// Memory grows with what has arrived, by at most this much ahead of it.
+// Memory grows with what has arrived: at most to twice that, or this much more.
 static constexpr size_t GrowthAhead = size_t(4) << 20;
 
 Status StreamChannel::closed() const {
@@ -36,6 +36,10 @@ Status StreamChannel::send(FrameHeader H, const Message &Payload,
     Pieces.push_back(Payload.own());
   Pieces.insert(Pieces.end(), Payload.lent().begin(), Payload.lent().end());
 
+  auto NotTaken = [&] {
+    return Status::error(StatusCode::Timeout,
+                         Name + " does not take the message");
+  };
   for (size_t First = 0; First < Pieces.size();) {
     os::Transfer T = os::writeSome(
         Ends.Write, {Pieces.data() + First, Pieces.size() - First});
@@ -46,14 +50,15 @@ Status StreamChannel::send(FrameHeader H, const Message &Payload,
       if (T.Size)
         Pieces[First] =
             Pieces[First].subspan(T.Size, Pieces[First].size() - T.Size);
+      if (First < Pieces.size() && Until.passed())
+        return NotTaken();
       break;
     case os::Transfer::WouldBlock:
       switch (os::waitWritable(Ends.Write, Until, Ends.CancelWrite)) {
       case os::Ready::Yes:
         break;
       case os::Ready::Timeout:
-        return Status::error(StatusCode::Timeout,
-                             Name + " does not take the message");
+        return NotTaken();
       case os::Ready::Cancelled:
         return closed();
       }
@@ -131,8 +136,13 @@ Expected<Frame> StreamChannel::receive(Deadline Until) {
                      {Buffer->data() + FrameHeader::Size, Header.Length}};
       }
       if (Needed > Buffer->capacity())
-        if (Status S = ensureRoom(std::min(Needed, Filled + GrowthAhead)); !S)
+        if (Status S = ensureRoom(
+                std::min(Needed, std::max(2 * Filled, Filled + GrowthAhead)));
+            !S)
           return S;
+      // Data may flow for longer than we have time.
+      if (Until.passed())
+        return tooLate();
     }
     if (Status S = readMore(Until); !S)
       return S;
@@ -152,15 +162,19 @@ Status StreamChannel::readMore(Deadline Until) {
   case os::Ready::Yes:
     return took(os::readSome(Ends.Read, Free));
   case os::Ready::Timeout:
-    return Status::error(StatusCode::Timeout, Filled
-                                                  ? Name + " stopped after " +
-                                                        std::to_string(Filled) +
-                                                        " bytes of a message"
-                                                  : "no answer from " + Name);
+    return tooLate();
   case os::Ready::Cancelled:
     break;
   }
   return closed();
+}
+
+Status StreamChannel::tooLate() const {
+  return Status::error(StatusCode::Timeout, Filled
+                                                ? Name + " stopped after " +
+                                                      std::to_string(Filled) +
+                                                      " bytes of a message"
+                                                : "no answer from " + Name);
 }
 
 Status StreamChannel::took(const os::Transfer &T) {

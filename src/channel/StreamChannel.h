@@ -64,6 +64,7 @@ private:
   Status readMore(Deadline Until);
   Status took(const os::Transfer &T);
   Status closed() const;
+  Status tooLate() const;
 
   std::string Name;
   size_t MaxMessage;

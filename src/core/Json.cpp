@@ -163,6 +163,8 @@ bool JsonReader::string(std::string &Value) {
       return true;
     if (static_cast<unsigned char>(C) < 0x20)
       return fail("control character in a string");
+    if (Value.size() >= MaxString)
+      return fail("a string of more than 16 MiB");
     if (C != '\\')
       Value += C;
     else if (!escape(Value))

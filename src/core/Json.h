@@ -90,6 +90,9 @@ public:
 
 private:
   static constexpr int MaxDepth = 64;
+  // Strings grow by throwing allocations: what is outside does not decide how
+  // much that is.
+  static constexpr size_t MaxString = size_t(16) << 20;
   void skipSpace() {
     while (At != End &&
            (*At == ' ' || *At == '\n' || *At == '\t' || *At == '\r'))

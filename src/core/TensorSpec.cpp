@@ -81,7 +81,8 @@ Expected<size_t> elementCount(Span<const int64_t> Extents) {
     else
       Count *= uint64_t(Extent);
   }
-  if (Empty)
+  // No elements are no excuse for extents that nobody can count.
+  if (Empty && !Overflow)
     return size_t(0);
   if (Overflow)
     return Status::error(StatusCode::ShapeMismatch,

@@ -38,25 +38,28 @@ Status lastError(const std::string &What) {
                        What + ": " + ::strerror_r(Code, Text, sizeof(Text)));
 }
 
+File aboveStandard(File F) {
+  if (F.get() < 0 || F.get() > STDERR_FILENO)
+    return F;
+  File Higher(::fcntl(F.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  int Kept = errno;
+  F.close();
+  errno = Kept;
+  return Higher;
+}
+
 Expected<File> openFile(const std::string &Path, int Flags, int Mode,
                         int *Errno) {
   int Descriptor;
   do
     Descriptor = ::open(Path.c_str(), Flags | O_CLOEXEC, Mode);
   while (Descriptor < 0 && errno == EINTR);
-  if (Descriptor >= 0 && Descriptor <= STDERR_FILENO) {
-    // The program has closed a standard file, and may still print to it.
-    int Low = Descriptor;
-    Descriptor = ::fcntl(Low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    int Kept = errno;
-    ::close(Low);
-    errno = Kept;
-  }
+  File Opened = aboveStandard(File(Descriptor));
   if (Errno)
-    *Errno = Descriptor < 0 ? errno : 0;
-  if (Descriptor < 0)
+    *Errno = Opened ? 0 : errno;
+  if (!Opened)
     return lastError(Path);
-  return File(Descriptor);
+  return Opened;
 }
 
 static Ready waitFor(int File, short Events, Deadline Until, int Cancel) {

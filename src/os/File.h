@@ -40,6 +40,10 @@ private:
 /// "what: strerror" for the current errno.
 Status lastError(const std::string &What);
 
+/// The same file under a number above those of the standard files: a program
+/// that has closed one of them may still print to it.
+File aboveStandard(File F);
+
 /// open(2) with O_CLOEXEC, again after EINTR. The error's errno is kept in
 /// *Errno if that is given.
 Expected<File> openFile(const std::string &Path, int Flags, int Mode = 0,

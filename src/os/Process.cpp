@@ -37,7 +37,10 @@ Expected<Process> Process::spawn(const std::vector<std::string> &Arguments,
   int Ends[2];
   if (::pipe2(Ends, O_CLOEXEC) != 0)
     return lastError("pipe");
-  File Read(Ends[0]), Write(Ends[1]);
+  File Read = aboveStandard(File(Ends[0])),
+       Write = aboveStandard(File(Ends[1]));
+  if (!Read || !Write)
+    return lastError("pipe");
 
   posix_spawn_file_actions_t Actions;
   posix_spawn_file_actions_init(&Actions);
@@ -74,18 +77,23 @@ Expected<Process> Process::spawn(const std::vector<std::string> &Arguments,
 std::optional<std::string> Process::exited() {
   if (Id < 0)
     return "ended";
-  int Code = 0;
-  pid_t Reaped;
+  siginfo_t Info = {};
+  int Result;
   do
-    Reaped = ::waitpid(Id, &Code, WNOHANG);
-  while (Reaped < 0 && errno == EINTR);
-  if (Reaped == 0)
+    Result = ::waitid(P_PID, id_t(Id), &Info, WEXITED | WNOHANG | WNOWAIT);
+  while (Result != 0 && errno == EINTR);
+  if (Result == 0 && Info.si_pid == 0)
     return std::nullopt;
+  if (Result == 0) {
+    // Not reaped yet, so that its group's number is still ours.
+    ::kill(-Id, SIGKILL);
+    ::waitpid(Id, nullptr, 0);
+  }
   Id = -1;
-  if (Reaped < 0)
+  if (Result != 0)
     return "ended"; // somebody else's SIGCHLD handler was faster
-  return WIFSIGNALED(Code) ? "signal " + std::to_string(WTERMSIG(Code))
-                           : "exit status " + std::to_string(WEXITSTATUS(Code));
+  return (Info.si_code == CLD_EXITED ? "exit status " : "signal ") +
+         std::to_string(Info.si_status);
 }
 
 void Process::end(std::chrono::nanoseconds Grace) {
@@ -98,6 +106,7 @@ void Process::end(std::chrono::nanoseconds Grace) {
   while (!exited())
     if (!Wait.pause(Until)) {
       ::kill(-Group, SIGKILL);
+      ::kill(Group, SIGKILL); // it may have left its group
       Until = Deadline::never();
     }
 }

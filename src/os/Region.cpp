@@ -10,6 +10,7 @@
 #include <string>
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 namespace cbridge::os {
 
@@ -27,7 +28,12 @@ Region::~Region() {
 }
 
 Status Region::reserve(size_t Size, size_t Cap) {
-  // A process with a limit on its address space may still have some of it.
+  // A process with a limit on its address space needs most of it itself.
+  struct rlimit Limit;
+  if (::getrlimit(RLIMIT_AS, &Limit) == 0 && Limit.rlim_cur != RLIM_INFINITY)
+    Cap = std::min(
+        Cap,
+        std::max<size_t>(Limit.rlim_cur / 64, 2 * Size) / Page * Page + Page);
   for (size_t Want = Cap; Want >= Size; Want /= 2) {
     void *P = ::mmap(nullptr, Want, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

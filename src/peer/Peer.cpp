@@ -263,7 +263,8 @@ Expected<Peer::Server::Answer> Peer::Server::handle(const Frame &F) {
     std::optional<double> Reward;
     if (H.Flags & FrameHeader::HasReward)
       Reward = H.Reward;
-    return endOf(H.Runner, Reward, /*Truncated=*/false);
+    return endOf(H.Runner, Reward,
+                 /*Truncated=*/H.Flags & FrameHeader::CutShort);
   }
   case FrameKind::Bye:
     With->SaidBye = true;
@@ -312,6 +313,9 @@ Expected<std::shared_ptr<const Request>> Peer::Server::next(Deadline Until) {
       breakOff(A.status());
     else if (*A)
       return A;
+    // A compiler may send what needs no answer for longer than we have time.
+    if (Until.passed())
+      return Status::error(StatusCode::Timeout, "no request yet");
   }
 }
 
@@ -327,8 +331,9 @@ Expected<Peer> Peer::open(std::string_view Address, PeerOptions Options) {
   Expected<RunnerString> Parsed = RunnerString::parse(Text);
   if (!Parsed)
     return Parsed.status();
-  if (Status S = Parsed->checkKeys({}); !S)
-    return S;
+  if (Parsed->hasOptions())
+    return Parsed->errorAtTarget(
+        "an address to serve takes no options: the compiler chooses");
   for (const ChannelScheme &Scheme : channelSchemes()) {
     if (Scheme.Name != Parsed->scheme())
       continue;
@@ -342,8 +347,11 @@ Expected<Peer> Peer::open(std::string_view Address, PeerOptions Options) {
     Made->Waiting = std::move(*L);
     return Peer(std::move(Made));
   }
+  std::string Known;
+  for (const ChannelScheme &Scheme : channelSchemes())
+    Known += " " + std::string(Scheme.Name) + ":";
   return Parsed->errorAtScheme("a peer cannot serve '" + Parsed->scheme() +
-                               ":'");
+                               ":'; it can serve" + Known);
 }
 
 Peer::Peer(std::unique_ptr<Server> S) : S(std::move(S)) {}

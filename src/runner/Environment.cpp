@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include <cbridge/Environment.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace cbridge {
@@ -71,8 +72,10 @@ Agent::Agent(std::string Label, MLModelRunner Runner, Selection How)
     : Label(std::move(Label)), Runner(std::move(Runner)), How(How) {}
 
 Expected<Agent> Agent::open(std::string Label, std::string_view RunnerString,
-                            Signature Sig, Selection How) {
-  Expected<Model> M = Model::open(RunnerString, std::move(Sig));
+                            Signature Sig, Selection How,
+                            Model::FallbackSink OnFallback) {
+  Expected<Model> M =
+      Model::open(RunnerString, std::move(Sig), std::move(OnFallback));
   if (!M)
     return M.status().withContext("agent '" + Label + "'");
   return over(std::move(Label), *M, How);
@@ -97,7 +100,8 @@ void Agent::switchContext(std::string_view Name) {
 
 Expected<int64_t> Agent::computeAction(const Observation &Obs,
                                        Span<const bool> Mask) {
-  Obs(Runner);
+  if (Obs)
+    Obs(Runner);
   ++Ordinal;
   if (!isScore(Runner.signature().outputs()[0])) {
     Runner.setMask(Mask);
@@ -154,52 +158,85 @@ Expected<int64_t> Agent::choose(const TensorView &Scores,
 
 void Agents::add(Agent A) {
   std::string Label = A.label();
-  ByLabel.insert_or_assign(std::move(Label), std::move(A));
+  ByLabel.insert_or_assign(std::move(Label), Member{std::move(A)});
 }
 
 Agent *Agents::find(std::string_view Label) {
   auto Found = ByLabel.find(Label);
-  return Found == ByLabel.end() ? nullptr : &Found->second;
+  return Found == ByLabel.end() ? nullptr : &Found->second.A;
+}
+
+/// Tells an agent what it has earned since its latest action.
+void Agents::reward(Member &M) {
+  if (M.Acted) // sums of finite rewards may not be finite, which nobody learns
+    (void)M.A.runner().reward(std::exchange(M.Earned, 0));
+}
+
+/// One step: the next agent, or the fallback, acts.
+Status Agents::act(Environment &Env, Observation &Obs, Episode &E) {
+  auto Found = ByLabel.find(Env.getNextAgent());
+  if (Found == ByLabel.end()) {
+    std::string Known;
+    for (auto &[Label, M] : ByLabel)
+      Known += (Known.empty() ? "" : ", ") + Label;
+    return Status::error(StatusCode::InvalidArgument,
+                         "there is no agent '" + Env.getNextAgent() +
+                             "'; there are " + Known);
+  }
+  Member &Acting = Found->second;
+  Span<const bool> Mask = Env.mask();
+  if (!Mask.empty() && std::find(Mask.begin(), Mask.end(), true) == Mask.end())
+    return Status::error(StatusCode::InvalidArgument,
+                         "no action is legal for agent '" + Acting.A.label() +
+                             "' in step " + std::to_string(E.Steps + 1));
+  reward(Acting);
+  Expected<int64_t> Action = Acting.A.computeAction(Obs, Mask);
+  int64_t Taken = Action ? *Action : Env.fallbackAction();
+  if (!Action) {
+    Acting.A.runner().noteFallback(Action.status());
+    if (E.Fallbacks++ == 0)
+      E.FirstError = Action.status();
+  }
+  Acting.Acted = true;
+  ++E.Steps;
+  EpisodeDriver::beforeStep(Env);
+  Obs = Env.step(Taken);
+  double Earned = Env.reward().value_or(0);
+  if (!std::isfinite(Earned))
+    return Status::error(StatusCode::InvalidArgument,
+                         "the reward of step " + std::to_string(E.Steps) +
+                             ", agent '" + Acting.A.label() +
+                             "', is not finite");
+  E.Reward += Earned;
+  for (auto &[Label, M] : ByLabel)
+    M.Earned += M.Acted ? Earned : 0;
+  return Status();
 }
 
 Expected<Episode> Agents::run(Environment &Env, std::string_view Context,
                               size_t MaxSteps) {
-  for (auto &[Label, A] : ByLabel)
-    A.switchContext(Context);
+  for (auto &[Label, M] : ByLabel) {
+    M.A.switchContext(Context);
+    M.Acted = false;
+    M.Earned = 0;
+  }
   Episode E;
+  Status S;
   EpisodeDriver::begin(Env);
   Observation Obs = Env.reset();
-  while (!Env.checkDone()) {
-    if (E.Steps == MaxSteps) {
+  while (S.ok() && !Env.checkDone() && !E.Truncated) {
+    if (E.Steps == MaxSteps)
       E.Truncated = true;
-      break;
-    }
-    Agent *Acting = find(Env.getNextAgent());
-    if (!Acting) {
-      std::string Known;
-      for (auto &[Label, A] : ByLabel)
-        Known += (Known.empty() ? "" : ", ") + Label;
-      return Status::error(StatusCode::InvalidArgument,
-                           "there is no agent '" + Env.getNextAgent() +
-                               "'; there are " + Known);
-    }
-    Expected<int64_t> Action = Acting->computeAction(Obs, Env.mask());
-    bool FellBack = !Action;
-    int64_t Taken = FellBack ? Env.fallbackAction() : *Action;
-    E.Fallbacks += FellBack;
-    ++E.Steps;
-    EpisodeDriver::beforeStep(Env);
-    Obs = Env.step(Taken);
-    if (std::optional<double> R = Env.reward()) {
-      E.Reward += *R;
-      if (!FellBack)
-        if (Status S = Acting->runner().reward(*R); !S)
-          return S;
-    }
+    else
+      S = act(Env, Obs, E);
   }
   // Whether a peer hears of the end does not change the episode.
-  for (auto &[Label, A] : ByLabel)
-    (void)A.runner().endEpisode();
+  for (auto &[Label, M] : ByLabel) {
+    reward(M);
+    (void)M.A.runner().endEpisode(E.Truncated || !S.ok());
+  }
+  if (!S.ok())
+    return S;
   return E;
 }
 

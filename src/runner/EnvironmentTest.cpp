@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace cbridge;
 
@@ -169,15 +170,15 @@ TEST(Agents, ActInTurnUntilDone) {
   EXPECT_FALSE(E->Truncated);
 }
 
-TEST(Agents, RewardsGoToTheAgentThatActed) {
+TEST(Agents, EachAgentEarnsWhatCameOfItsActions) {
   Agents All;
   All.add(echoAgent("a", 3));
   All.add(echoAgent("b", 3));
   Turns Env(3);
   ASSERT_TRUE(All.run(Env));
-  // a's first question, b's, a's second with reward 1; then the ends of a, with
-  // reward 3, and of b, with reward 2.
-  EXPECT_EQ(EchoEngine::Rewards, (std::vector<double>{-1, -1, 1, 3, 2}));
+  // a's first question, b's, a's second with what both steps since then earned;
+  // then the ends of a, with reward 3, and of b, with 2 + 3.
+  EXPECT_EQ(EchoEngine::Rewards, (std::vector<double>{-1, -1, 3, 3, 5}));
   EXPECT_EQ(EchoEngine::Ends, 2);
 }
 
@@ -204,6 +205,42 @@ TEST(Agents, FallBackToALegalAction) {
   ASSERT_TRUE(E);
   EXPECT_EQ(Env.Taken, (std::vector<std::string>{"a0", "b0", "a0", "b1"}));
   EXPECT_EQ(E->Fallbacks, 3u);
+  EXPECT_EQ(E->FirstError.code(), StatusCode::Abstained);
+  EXPECT_EQ(All.find("b")->runner().lastError().code(), StatusCode::Ok);
+  EXPECT_EQ(All.find("b")->runner().stats().Fallbacks, 1u);
+  EXPECT_EQ(All.find("a")->runner().stats().Fallbacks, 2u);
+}
+
+TEST(Agents, TheSinkIsToldOfAFallback) {
+  std::vector<Status> Told;
+  Signature Sig({}, TensorSpec::create<int64_t>("action"));
+  Agents All;
+  for (const char *Label : {"a", "b"})
+    All.add(*Agent::open(Label, "constant:7", Sig, {},
+                         [&](const Status &Why) { Told.push_back(Why); }));
+  Turns Env(6);
+  ASSERT_TRUE(All.run(Env));  // sets a feature that there is not
+  ASSERT_EQ(Told.size(), 2u); // once per model
+  EXPECT_EQ(Told[0].code(), StatusCode::InvalidArgument);
+}
+
+TEST(Agents, RefuseARewardThatIsNotFiniteAndEndTheEpisode) {
+  class Broken : public Turns {
+  public:
+    using Turns::Turns;
+    Observation step(int64_t Action) override {
+      Observation Next = Turns::step(Action);
+      setReward(std::numeric_limits<double>::quiet_NaN());
+      return Next;
+    }
+  } Env(3);
+  Agents All;
+  All.add(echoAgent("a", 3));
+  Expected<Episode> E = All.run(Env);
+  ASSERT_FALSE(E);
+  EXPECT_EQ(E.status().message(),
+            "the reward of step 1, agent 'a', is not finite");
+  EXPECT_EQ(EchoEngine::Ends, 1);
 }
 
 TEST(Agents, NameTheAgentThatIsMissing) {

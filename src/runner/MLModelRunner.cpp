@@ -8,6 +8,7 @@
 
 #include "runner/ModelShared.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -99,7 +100,7 @@ size_t MLModelRunner::featureIndex(std::string_view Name) {
   return std::numeric_limits<size_t>::max();
 }
 
-void *MLModelRunner::misusedTensor(size_t I, ElementType Wanted) {
+MutableBytes MLModelRunner::misusedTensor(size_t I, ElementType Wanted) {
   std::string Call = "getTensor<" + std::string(toString(Wanted)) + ">(" +
                      std::to_string(I) + "): ";
   if (I >= Slots.size())
@@ -110,10 +111,14 @@ void *MLModelRunner::misusedTensor(size_t I, ElementType Wanted) {
     misuse(Status::error(StatusCode::TypeMismatch,
                          Call + "'" + signature().inputs()[I].name() + "' is " +
                              signature().inputs()[I].typeAndShape()));
-  // Writable, so that a wrong call cannot crash the compiler.
-  if (!Scratch)
-    Scratch = std::make_unique<unsigned char[]>(ScratchBytes);
-  return Scratch.get();
+  // Writable, and large enough for whatever feature was meant, so that a wrong
+  // call cannot crash the compiler.
+  size_t Largest = 4096;
+  for (size_t F = 0; F < Slots.size(); ++F)
+    Largest = std::max(
+        {Largest, Slots[F].Size, signature().inputs()[F].elementCount() * 8});
+  Scratch.resize(std::max(Scratch.size(), Largest));
+  return Scratch;
 }
 
 void MLModelRunner::resize(size_t I, Span<const int64_t> Extents) {
@@ -128,7 +133,7 @@ void MLModelRunner::resize(size_t I, Span<const int64_t> Extents) {
 }
 
 Status MLModelRunner::decide() {
-  AwaitsReward = false;
+  Latest = Failed;
   if (!Misuse.ok())
     return std::exchange(Misuse, Status());
   if (const Status *Why = M.S->closed())
@@ -149,7 +154,7 @@ Status MLModelRunner::decide() {
       return S;
     }
   ++Counts.Decisions;
-  AwaitsReward = true;
+  Latest = Decided;
   Last = Status();
   return Status();
 }
@@ -181,7 +186,7 @@ Status MLModelRunner::checkLegal() {
   return Status();
 }
 
-void MLModelRunner::fellBack(const Status &Why) {
+void MLModelRunner::noteFallback(const Status &Why) {
   ++Counts.Fallbacks;
   Last = Why;
   M.S->report(Why);
@@ -191,23 +196,29 @@ Status MLModelRunner::reward(double Value) {
   if (!std::isfinite(Value))
     return Status::error(StatusCode::InvalidArgument,
                          "a reward must be finite");
-  if (!Last.ok()) // the heuristic's decision: nobody learns from it
-    return Status();
-  if (!AwaitsReward)
+  switch (Latest) {
+  case Nothing:
     return Status::error(StatusCode::InvalidArgument,
-                         Counts.Decisions
-                             ? "the latest decision has its reward already"
-                             : "there is no decision to reward yet");
-  AwaitsReward = false;
-  PendingReward = Value;
+                         "there is no decision to reward yet");
+  case Rewarded:
+    return Status::error(StatusCode::InvalidArgument,
+                         "the latest decision has its reward already");
+  case Failed: // the pass decided itself: nobody learns from it
+    break;
+  case Decided:
+    Latest = Rewarded;
+    PendingReward = Value;
+  }
   return Status();
 }
 
-Status MLModelRunner::endEpisode() {
+Status MLModelRunner::endEpisode(bool Truncated) {
   if (!EpisodeOpen)
     return Status();
-  EpisodeOpen = AwaitsReward = false;
+  EpisodeOpen = false;
+  Latest = Nothing;
   Call C;
+  C.Truncated = Truncated;
   C.Context = Context;
   C.Reward = std::exchange(PendingReward, std::nullopt);
   if (const Status *Why = M.S->closed())

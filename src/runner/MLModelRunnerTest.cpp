@@ -100,6 +100,17 @@ TEST(MLModelRunnerTest, WrongTypeGivesScratchAndTheNextEvaluateSaysSo) {
   EXPECT_EQ(R.evaluate<int>().valueOr(0), 7);
 }
 
+TEST(MLModelRunnerTest, ScratchIsAsLargeAsTheFeatureThatWasMeant) {
+  MLModelRunner R =
+      runnerOf("constant:1", {{TensorSpec::create<float>("embedding", {2000})},
+                              TensorSpec::create<int64_t>("out")});
+  Span<float> Misspelt = R.getTensor<float>("embeding");
+  ASSERT_GE(Misspelt.size(), 2000u);
+  Misspelt[1999] = 1;
+  EXPECT_EQ(R.evaluate<int64_t>().status().code(), StatusCode::InvalidArgument);
+  EXPECT_EQ(R.evaluate<int64_t>().valueOr(0), 1);
+}
+
 TEST(MLModelRunnerTest, NoSuchTensorGivesScratch) {
   MLModelRunner R = openTest(countToIndex(), echo).runner();
   R.getTensor<double>(5)[0] = 1;

@@ -21,7 +21,7 @@ struct Model::Shared {
   std::unordered_map<std::string_view, size_t> InputIndex;
   EngineSource Source;
   FallbackSink OnFallback;
-  std::atomic<bool> Reported{false};
+  std::atomic<bool> ToldRefusal{false}, ToldClosed{false};
   std::atomic<uint64_t> Decisions{0}, Fallbacks{0}, Illegal{0};
 
   ~Shared() { delete WhyClosed.load(); }
@@ -38,8 +38,11 @@ struct Model::Shared {
                                            std::memory_order_acq_rel))
       delete Mine;
   }
+  /// To have no model is no news to whoever chose that.
   void report(const Status &Why) {
-    if (OnFallback && !Reported.exchange(true))
+    if (!OnFallback || Why.code() == StatusCode::Abstained)
+      return;
+    if (!(closed() ? ToldClosed : ToldRefusal).exchange(true))
       OnFallback(Why);
   }
 

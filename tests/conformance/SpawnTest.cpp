@@ -115,7 +115,8 @@ TEST_P(SpawnTest, AProgramThatNeverServes) {
     // To start, end and reap a process takes its time.
     EXPECT_LT(Watch.elapsed(), Short + 2 * Slack);
     EXPECT_LT(Watch.processor(), milliseconds(50));
-    expectSays(Why, StatusCode::Timeout, "nobody serves");
+    expectSays(Why, StatusCode::Timeout,
+               "the peer '" + std::string(Idle) + "' does not serve");
   }
 }
 

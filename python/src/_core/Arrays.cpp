@@ -58,6 +58,8 @@ nb::object strings(const TensorView &V, size_t D, size_t &First) {
   if (D == V.Extents.size())
     return decode(V.string(First++));
   nb::list List;
+  if (V.elementCount() == 0)
+    return std::move(List); // however many empty lists that might be
   for (int64_t I = 0; I < V.Extents[D]; ++I)
     List.append(strings(V, D + 1, First));
   return std::move(List);
@@ -311,6 +313,9 @@ void assign(nb::handle Value, const TensorSpec &Spec, const char *What,
   if (*Type == Spec.type()) {
     if (!Data.empty())
       std::memcpy(Data.data(), Given.data(), Data.size());
+    if (Spec.type() == ElementType::Bool) // views can make bools of anything
+      for (unsigned char &Byte : Data)
+        Byte = Byte != 0;
     return;
   }
   for (size_t I = 0; I < Given.count(); ++I)

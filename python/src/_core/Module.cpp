@@ -7,6 +7,8 @@
 #include "Binding.h"
 
 NB_MODULE(_core, M) {
+  // A daemon thread may hold objects when the interpreter ends.
+  nanobind::set_leak_warnings(false);
   cbridge::python::bindPeer(M);
   cbridge::python::bindRunner(M);
 }

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <thread>
 
 #include <unistd.h>
 
@@ -62,6 +63,11 @@ public:
 
   /// The next request; none if there will be no more.
   std::optional<PyRequest> next(Deadline Until) {
+    struct Counted {
+      explicit Counted(std::atomic<int> &Count) : Count(Count) { ++Count; }
+      ~Counted() { --Count; }
+      std::atomic<int> &Count;
+    } Here(Waiting);
     for (;;) {
       // Short enough for Ctrl-C and close() to feel prompt.
       Deadline Slice = Until & Deadline::in(std::chrono::milliseconds(100));
@@ -80,7 +86,10 @@ public:
         return std::nullopt;
       if (Why.code() != StatusCode::Timeout)
         raise(Why);
-      if (PyErr_CheckSignals() != 0)
+      --Waiting; // a signal handler may call close(), which waits for others
+      bool Interrupted = PyErr_CheckSignals() != 0;
+      ++Waiting;
+      if (Interrupted)
         throw nb::python_error();
       if (Until.passed())
         raise(Why);
@@ -93,14 +102,20 @@ public:
     std::unique_lock<std::mutex> Guard = lock();
     if (!P || !P->awaitsReply())
       return false;
-    fill(P->decision(), Value);
-    size_t Size = 0;
-    for (const TensorView &V : P->decision().views())
-      Size += V.Data.size();
-    if (Size <= 4096)
-      return P->reply().ok();
-    nb::gil_scoped_release Release;
-    return P->reply().ok();
+    // Converting may run Python, which may call close() in a signal handler.
+    Filling = std::this_thread::get_id();
+    bool Sent = false;
+    try {
+      fill(P->decision(), Value);
+      nb::gil_scoped_release Release; // the compiler may not read
+      Sent = !Closing && P->reply().ok();
+      stayIfFinalizing();
+    } catch (...) {
+      stopFilling();
+      throw;
+    }
+    stopFilling();
+    return Sent;
   }
   bool fail(const std::string &Why) {
     std::unique_lock<std::mutex> Guard = lock();
@@ -108,12 +123,36 @@ public:
   }
   void close() {
     Closing = true; // or a thread that waits again and again keeps the mutex
-    std::unique_lock<std::mutex> Guard = lock();
-    P.reset();
+    if (Filling.load() == std::this_thread::get_id())
+      return; // reply(), which called us, does it
+    {
+      std::unique_lock<std::mutex> Guard = lock();
+      P.reset();
+    }
+    // Who waits in next() must have left before the interpreter may end.
+    for (int Rounds = 0; Waiting > 0 && Rounds < 2000; ++Rounds) {
+      nb::gil_scoped_release Release;
+      ::usleep(1000);
+    }
+  }
+  /// In a forked child: lets go of the files, which would otherwise outlive us
+  /// there. If a thread was waiting, its state is not ours to touch.
+  void forked() {
+    std::unique_lock<std::mutex> Guard(Using, std::try_to_lock);
+    if (Guard.owns_lock())
+      P.reset();
+    else
+      (void)P.release();
   }
   const std::string &address() const { return Address_; }
 
 private:
+  void stopFilling() {
+    Filling = std::thread::id();
+    if (Closing)
+      P.reset();
+  }
+
   /// One wait, for which the interpreter is not needed; Broken tells of
   /// sessions that ended badly.
   Status wait(Deadline Until, std::optional<PyRequest> &Found,
@@ -175,12 +214,18 @@ private:
       if (!Item && PyErr_Occurred())
         throw nb::python_error();
       if (!Item)
-        raise(PyExc_ValueError, "decision '" + Name + "' is missing");
+        refuseMissing(To, Value, Name);
       fillOne(To, I, Item);
       ++Used;
     }
     if (size_t(PyDict_GET_SIZE(Value.ptr())) != Used)
       refuseUnknown(To, Value);
+  }
+  [[noreturn]] static void refuseMissing(TensorStorage &To, nb::handle Value,
+                                         const std::string &Name) {
+    if (PyDict_GET_SIZE(Value.ptr()) == Py_ssize_t(To.size()))
+      refuseUnknown(To, Value); // misspelt
+    raise(PyExc_ValueError, "decision '" + Name + "' is missing");
   }
   [[noreturn]] static void refuseUnknown(TensorStorage &To, nb::handle Value) {
     std::string Known, Unknown;
@@ -209,6 +254,8 @@ private:
 
   std::mutex Using; // of P and Errors
   std::atomic<bool> Closing{false};
+  std::atomic<int> Waiting{0};                             // threads in next()
+  std::atomic<std::thread::id> Filling{std::thread::id()}; // the one in reply()
   std::unique_ptr<Peer> P;
   std::string Address_;
   std::vector<std::string> Errors;
@@ -231,7 +278,20 @@ Deadline deadlineIn(std::optional<double> Seconds) {
 } // namespace
 
 void bindPeer(nb::module_ &M) {
-  nb::class_<PyRequest>(M, "Request")
+  nb::class_<PyRequest>(M, "Request",
+                        "One question of a compiler: a read-only mapping of "
+                        "feature names to NumPy arrays.")
+      .def("__repr__",
+           [](const PyRequest &R) {
+             std::string Text = "<Request";
+             for (const TensorSpec &Spec : R.R->signature().inputs())
+               Text += " " + Spec.name() + ":" + Spec.typeAndShape();
+             if (!R.R->context().empty())
+               Text += " context='" + R.R->context() + "'";
+             if (R.R->reward())
+               Text += " reward=" + std::to_string(*R.R->reward());
+             return decode(Text + (R.R->done() ? " done>" : ">"));
+           })
       .def("__getitem__",
            [](nb::handle_t<PyRequest> Self, nb::handle Name) {
              auto &R = nb::cast<PyRequest &>(Self);
@@ -318,13 +378,20 @@ void bindPeer(nb::module_ &M) {
             std::optional<PyRequest> R = Self.next(deadlineIn(Limit));
             return R ? nb::cast(std::move(*R)) : nb::none();
           },
-          nb::arg("timeout") = nb::none())
-      .def("reply", &PyPeer::reply, nb::arg("decision"))
+          nb::arg("timeout") = nb::none(),
+          "The next request, or None if there will be no more; BridgeTimeout "
+          "after so many seconds.")
+      .def("reply", &PyPeer::reply, nb::arg("decision").none(),
+           "Sends a decision: a dict by name, or the value itself if there is "
+           "one output.\nFalse if nobody waits for it any more.")
+      .def("_forked", &PyPeer::forked)
       .def(
           "fail",
           [](PyPeer &Self, nb::str Why) { return Self.fail(encode(Why)); },
-          nb::arg("reason"))
-      .def("close", &PyPeer::close)
+          nb::arg("reason"),
+          "Tells the compiler that there is no decision this time.")
+      .def("close", &PyPeer::close,
+           "Stops serving and removes the files. Any thread may call it.")
       .def_prop_ro("address",
                    [](const PyPeer &Self) { return decode(Self.address()); });
 }

@@ -78,7 +78,8 @@ public:
         throw nb::python_error();
       Values.push_back(Allowed != 0);
     }
-    R.setMask({reinterpret_cast<const bool *>(Values.data()), Values.size()},
+    R.setMask(Span<const bool>(reinterpret_cast<const bool *>(Values.data()),
+                               Values.size()),
               Output);
   }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import weakref
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -9,6 +11,17 @@ from typing import Any
 from . import _core
 from ._core import Request
 from .spec import TensorSpec, raw_specs
+
+_open: weakref.WeakSet[CompilerInterface] = weakref.WeakSet()
+
+
+def _let_go() -> None:
+    """A forked worker must not keep compilers waiting for a trainer that is gone."""
+    for interface in list(_open):
+        interface._forked()
+
+
+os.register_at_fork(after_in_child=_let_go)
 
 
 class CompilerInterface(_core.Peer):
@@ -42,6 +55,7 @@ class CompilerInterface(_core.Peer):
     ) -> None:
         super().__init__(address, raw_specs(inputs), raw_specs(outputs), sessions, max_message)
         self._stored: Mapping[str, Any] | Any | None = None
+        _open.add(self)
 
     def __enter__(self) -> CompilerInterface:
         return self

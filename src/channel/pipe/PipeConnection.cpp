@@ -66,13 +66,13 @@ public:
     S.Write.close();
     S.Read.close();
     if (S.Peer)
-      S.Peer->end(std::chrono::seconds(Abandoned ? 0 : 2));
+      S.Peer->end(Grace ? Grace->remaining() : std::chrono::seconds(2));
   }
-  void abandon() override { Abandoned = true; }
+  void abandon(Deadline Until) override { Grace = Until; }
 
 private:
   Session S;
-  bool Abandoned = false;
+  std::optional<Deadline> Grace;
 };
 
 enum class Attempt { Connected, Absent, Taken, Failed };
@@ -81,7 +81,8 @@ enum class Attempt { Connected, Absent, Taken, Failed };
 Attempt tryConnect(const std::string &Base, Session &S, Status &Why) {
   auto Absent = [&](const char *Reason) {
     Why = Status::error(StatusCode::Unavailable,
-                        "nobody serves pipe:" + Base + " (" + Reason + ")");
+                        "nobody serves pipe:" + Base + " (" + Reason +
+                            "); connect=5s would wait for it");
     return Attempt::Absent;
   };
   auto Failed = [&](Status Reason) {
@@ -92,7 +93,7 @@ Attempt tryConnect(const std::string &Base, Session &S, Status &Why) {
   Expected<os::File> Lock =
       os::openFile(lockFile(Base), O_RDWR | O_NOFOLLOW, 0, &Errno);
   if (!Lock)
-    return Errno == ENOENT ? Absent("there is no lock file")
+    return Errno == ENOENT ? Absent("its files are not there")
                            : Failed(Lock.status());
   if (!os::isLocked(*Lock, PeerByte))
     return Absent("its peer is gone");
@@ -116,6 +117,10 @@ Attempt tryConnect(const std::string &Base, Session &S, Status &Why) {
   Expected<os::File> Read = openFifo(toCompiler(Base), O_RDONLY);
   if (!Read)
     return Failed(Read.status());
+  // A peer that has come since makes FIFOs and lock file anew: we must not have
+  // the lock of one and the FIFOs of the other.
+  if (!isNamed(*Lock, lockFile(Base)) || !os::isLocked(*Lock, PeerByte))
+    return Absent("its peer is gone");
   // From the first byte on, the FIFOs may hold what a dead compiler left.
   if (Status Marked = writeState(*Lock, Busy); !Marked)
     return Failed(std::move(Marked));
@@ -163,14 +168,21 @@ Expected<std::unique_ptr<Channel>> connectPipe(const RunnerString &Address,
       return Peer.status();
     S.Peer.emplace(std::move(*Peer));
   }
+  std::string Name = "pipe:" + Base;
+  if (!Spawn.empty()) {
+    Name = "the peer '";
+    for (const std::string &Word : Spawn)
+      Name += (&Word == &Spawn[0] ? "" : " ") + Word;
+    Name += "'";
+  }
   Deadline Until = Deadline::in(*Wait);
   os::Backoff Pause;
   for (;;) {
     Status Why;
     switch (tryConnect(Base, S, Why)) {
     case Attempt::Connected:
-      return std::make_unique<PipeConnection>("pipe:" + Base,
-                                              Options.MaxMessage, std::move(S));
+      return std::make_unique<PipeConnection>(Name, Options.MaxMessage,
+                                              std::move(S));
     case Attempt::Failed:
       return Why;
     case Attempt::Absent:
@@ -183,10 +195,14 @@ Expected<std::unique_ptr<Channel>> connectPipe(const RunnerString &Address,
     if (S.Peer)
       if (auto How = S.Peer->exited())
         return Status::error(StatusCode::Unavailable,
-                             "the peer '" + Spawn[0] +
-                                 "' ended before it served: " + *How);
-    if (!Pause.pause(Until))
-      return Status::error(StatusCode::Timeout, Why.message());
+                             Name + " ended before it served: " + *How);
+    if (Pause.pause(Until))
+      continue;
+    auto Waited = std::chrono::duration_cast<std::chrono::milliseconds>(*Wait);
+    return Status::error(StatusCode::Timeout,
+                         (S.Peer ? Name + " does not serve" : Why.message()) +
+                             "; waited " + std::to_string(Waited.count()) +
+                             " ms");
   }
 }
 

@@ -33,6 +33,8 @@ constexpr char Ready = 'R';
 /// A session may have left something; written by the compiler.
 constexpr char Busy = 'B';
 
+/// Whether Path still names the file that is open as F.
+bool isNamed(const os::File &F, const std::string &Path);
 char readState(const os::File &Lock);
 Status writeState(const os::File &Lock, char State);
 /// Opens a FIFO and makes room for large messages; refuses other files.

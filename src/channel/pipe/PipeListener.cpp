@@ -9,6 +9,8 @@
 #include "channel/pipe/PipeFiles.h"
 #include "os/Lock.h"
 
+#include <cerrno>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -60,29 +62,40 @@ public:
 PipeListener::~PipeListener() {
   if (!Lock || Owner != ::getpid())
     return;
-  for (const std::string &Path : MadeFifos)
-    ::unlink(Path.c_str());
-  ::unlink(lockFile(Base).c_str());
+  // Only what is ours: the folder may have been emptied, and another peer be
+  // there now.
+  if (isNamed(Lock, lockFile(Base))) {
+    for (const std::string &Path : MadeFifos)
+      ::unlink(Path.c_str());
+    ::unlink(lockFile(Base).c_str());
+  }
   // A directory of the compiler's own, which may have died, goes as well.
   if (size_t Own = Base.rfind(OwnBase);
       Lifeline >= 0 && Own != Base.npos && Own + OwnBase.size() == Base.size())
     ::rmdir(Base.substr(0, Own).c_str());
 }
 
+/// Makes the lock file anew, so that a compiler which still holds an earlier
+/// peer's can tell, and locks it.
 Status PipeListener::takeLock() {
+  std::string Path = lockFile(Base);
   for (;;) {
-    Expected<os::File> Made = os::openFile(
-        lockFile(Base), O_RDWR | O_CREAT | O_NOFOLLOW, S_IRUSR | S_IWUSR);
-    if (!Made)
-      return Made.status();
-    if (!os::tryLock(*Made, PeerByte))
+    int Errno = 0;
+    Expected<os::File> Old = os::openFile(Path, O_RDWR | O_NOFOLLOW, 0, &Errno);
+    if (!Old && Errno != ENOENT)
+      return Old.status();
+    if (Old && !os::tryLock(*Old, PeerByte))
       return Status::error(StatusCode::Unavailable,
                            "another peer serves pipe:" + Base);
-    // An earlier peer may have removed the file between our two calls.
-    struct stat Ours, Named;
-    if (::fstat(Made->get(), &Ours) == 0 &&
-        ::stat(lockFile(Base).c_str(), &Named) == 0 &&
-        Ours.st_ino == Named.st_ino && Ours.st_dev == Named.st_dev) {
+    if (Old && isNamed(*Old, Path))
+      ::unlink(Path.c_str()); // left by a peer that died
+    Expected<os::File> Made =
+        os::openFile(Path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+                     S_IRUSR | S_IWUSR, &Errno);
+    if (!Made && Errno != EEXIST)
+      return Made.status();
+    // Another peer may have come between any two of these calls.
+    if (Made && os::tryLock(*Made, PeerByte) && isNamed(*Made, Path)) {
       Lock = std::move(*Made);
       return Status();
     }
@@ -151,7 +164,7 @@ Expected<bool> PipeListener::recycle() {
   drainReplies();
   if (Status S = reopen(); !S)
     return S;
-  if (State == Busy)
+  if (State != Ready)
     if (Status S = writeState(Lock, Ready); !S)
       return S;
   InSession = false;

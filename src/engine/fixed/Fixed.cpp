@@ -65,6 +65,12 @@ Expected<std::unique_ptr<Engine>> makeConstant(const RunnerString &R,
   auto Made = std::make_unique<ConstantEngine>(Sig);
   if (Status S = Made->status(); !S)
     return S;
+  for (const TensorSpec &Spec : Sig.outputs())
+    for (int64_t Extent : Spec.shape())
+      if (Extent == Dynamic)
+        return R.errorAtTarget("'" + Spec.name() + "' is " +
+                               Spec.typeAndShape() +
+                               ", which gives no number of elements");
   for (size_t I = 0; I < Sig.outputs().size(); ++I)
     if (!Made->fill(I, R.target()))
       return R.errorAtTarget("'" + R.target() + "' is no value for '" +

@@ -40,6 +40,8 @@ Expected<EngineSource> open(const ChannelScheme &Over, const RunnerString &R,
       R.duration("timeout", DefaultTimeout);
   if (!Timeout)
     return Timeout.status();
+  if (*Timeout <= std::chrono::nanoseconds::zero())
+    return R.errorAt("timeout", "a decision needs more than no time");
   ChannelOptions Options;
   Expected<size_t> MaxMessage = R.byteSize("max_message", Options.MaxMessage);
   if (!MaxMessage)

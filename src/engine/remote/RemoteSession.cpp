@@ -30,7 +30,7 @@ RemoteSession::open(std::unique_ptr<Channel> Over, const std::string &Serdes,
       std::move(Over), makeSerializer(Serdes), Sig, Timeout);
   assert(Session->With && "the scheme checks the serializer's name");
   if (Status S = Session->introduce(Serdes, Sig, Until); !S) {
-    Session->Over->abandon();
+    Session->Over->abandon(Deadline::in(std::chrono::seconds(0)));
     Session->Over.reset(); // no goodbye
     return S;
   }
@@ -57,6 +57,8 @@ FrameHeader RemoteSession::header(FrameKind Kind, uint32_t Runner,
     H.Flags |= FrameHeader::HasReward;
     H.Reward = *C.Reward;
   }
+  if (C.Truncated)
+    H.Flags |= FrameHeader::CutShort;
   return H;
 }
 
@@ -95,7 +97,9 @@ Status RemoteSession::ours() const {
 Status RemoteSession::closeOnTransportError(Status S) {
   if (S.isTransport()) {
     WhyClosed = S;
-    Over->abandon();
+    // One that hung up by itself may have a last word for standard error.
+    bool HungUp = S.code() == StatusCode::PeerClosed;
+    Over->abandon(Deadline::in(std::chrono::milliseconds(HungUp ? 500 : 0)));
     Over.reset();
   }
   return S;
@@ -140,10 +144,14 @@ Expected<Frame> RemoteSession::answer(FrameKind Wanted, Deadline Until) {
 Status RemoteSession::sendContext(const Call &C, Deadline Until) {
   if (C.Context == Context)
     return Status();
-  Context = C.Context;
-  if (Status S = setText(Outgoing, Context); !S)
+  if (Status S = setText(Outgoing, C.Context); !S)
     return S;
-  return Over->send(header(FrameKind::Context, 0, Call()), Outgoing, Until);
+  if (Status S =
+          Over->send(header(FrameKind::Context, 0, Call()), Outgoing, Until);
+      !S)
+    return S;
+  Context = C.Context;
+  return Status();
 }
 
 Status RemoteSession::decide(uint32_t Runner, const TensorStorage &Features,

@@ -133,20 +133,24 @@ bool readValues(JsonReader &Reader, Elements &To, size_t &Count) {
 }
 
 /// Strings as the in-memory form has them: offsets, then characters.
-bool readStrings(JsonReader &Reader, std::string &Text, Elements &To,
-                 size_t &Count) {
-  std::vector<uint64_t> Offsets = {0};
-  std::string Characters;
+bool readStrings(JsonReader &Reader, std::string &Text,
+                 AlignedBuffer &OffsetsMemory, AlignedBuffer &CharactersMemory,
+                 Elements &To, size_t &Count) {
+  Elements Offsets(OffsetsMemory), Characters(CharactersMemory);
+  uint64_t End = 0;
+  if (!Offsets.append(&End, sizeof(End)))
+    return Reader.fail("too long");
   bool Read = Reader.array([&] {
     if (!Reader.string(Text))
       return false;
-    Characters += Text;
-    Offsets.push_back(Characters.size());
-    return true;
+    ++Count;
+    End += Text.size();
+    return (Characters.append(Text.data(), Text.size()) &&
+            Offsets.append(&End, sizeof(End))) ||
+           Reader.fail("too long");
   });
-  Count = Offsets.size() - 1;
-  return Read && ((To.append(Offsets.data(), Offsets.size() * 8) &&
-                   To.append(Characters.data(), Characters.size())) ||
+  return Read && ((To.append(Offsets.at(0), Offsets.size()) &&
+                   To.append(Characters.at(0), Characters.size())) ||
                   Reader.fail("too long"));
 }
 
@@ -229,7 +233,7 @@ Status JsonSerializer::decode(Bytes Payload, DecodedTensors &To) {
         P.Offset = Buffer.size();
         bool Values =
             Spec.isString()
-                ? readStrings(Reader, Text, Buffer, Count)
+                ? readStrings(Reader, Text, Offsets, Characters, Buffer, Count)
                 : forElementType(Spec.type(), [&](auto Tag) {
                     return readValues<decltype(Tag)>(Reader, Buffer, Count);
                   });

@@ -23,8 +23,9 @@ private:
     std::array<int64_t, MaxRank> Extents{};
     bool Seen = false;
   };
-  std::vector<Place> Places; // of decode, kept for its memory
-  std::string Text;          // one string on its way
+  std::vector<Place> Places;         // of decode, kept for its memory
+  std::string Text;                  // one string on its way
+  AlignedBuffer Offsets, Characters; // of a string tensor on its way
 };
 
 } // namespace cbridge
