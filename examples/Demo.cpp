@@ -57,7 +57,7 @@ static int compile(const std::vector<demo::Loop> &Loops,
   std::vector<double> ByModel, ByHeuristic;
   double Decided = 0, Baseline = 0;
   std::printf("%-15s %5s %5s  %6s  %-9s %9s %9s %7s\n", "loop", "trip", "body",
-              "unroll", "by", "latency", "cycles", "gain");
+              "unroll", "by", "latency", "cycles", "saved");
   for (size_t I = 0; I < Loops.size(); ++I) {
     const demo::Loop &L = Loops[I];
     if (I == Loops.size() / 2)
@@ -86,7 +86,7 @@ static int compile(const std::vector<demo::Loop> &Loops,
                 L.Name.c_str(), double(L.trip()), double(L.body()),
                 demo::Factors[size_t(Choice)],
                 FromModel ? "model" : "heuristic", Us, Cost,
-                100 * (Usual / Cost - 1));
+                100 * (1 - Cost / Usual));
   }
   std::printf("\n%zu decisions by the model, median %.1f us: %.1f%% fewer "
               "cycles than the heuristic\n"

@@ -13,7 +13,7 @@ int main() {
   Signature Sig({TensorSpec::create<int64_t>("trip_count"),
                  TensorSpec::create<float>("embedding", {Dynamic})},
                 TensorSpec::create<int64_t>("unroll"));
-  auto Model = Model::open("constant:4", Sig); // or pipe:, shm:, grpc:, onnx:
+  auto Model = Model::open("constant:4", Sig); // or pipe:/tmp/x/base
   if (!Model)
     return std::printf("%s\n", Model.status().message().c_str()), 1;
   auto Runner = Model->runner(); // one per thread
