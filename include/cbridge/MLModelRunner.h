@@ -29,7 +29,8 @@ public:
   /// Sets features by name: `populateFeatures(std::pair{"blocks", 12}, …)`.
   /// Scalars convert where the value is preserved; strings, vectors, spans,
   /// arrays and matrices (ranges of ranges) must have the feature's element
-  /// type. Dynamic features take the value's size.
+  /// type. Dynamic features take the value's size. A pair holds a copy: for
+  /// large data make it one of a Span.
   template <typename... Features>
   void populateFeatures(const Features &...Each) {
     (setFeature(*this, Each.first, Each.second), ...);

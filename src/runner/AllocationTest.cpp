@@ -6,12 +6,18 @@
 //===----------------------------------------------------------------------===//
 #include "runner/TestEngine.h"
 
+#include "os/File.h"
 #include "serdes/Serializer.h"
+
+#include <cbridge/Peer.h>
 
 #include <array>
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <thread>
+
+#include <unistd.h>
 
 using namespace cbridge;
 
@@ -146,4 +152,43 @@ TEST(AllocationTest, MessagesOfNumbersAllocateNothing) {
               0u)
         << Name;
   }
+}
+
+TEST(AllocationTest, NeitherEndOfAPipeAllocates) {
+  std::string Folder = *os::makePrivateDirectory();
+  for (std::string_view Serdes : serializerNames()) {
+    std::string Address = "pipe:" + Folder + "/base";
+    PeerOptions Once;
+    Once.Sessions = 1;
+    Peer P = *Peer::open(Address, Once);
+    std::thread Answering([&] {
+      // As Python does: the previous request is still held when the next comes.
+      std::shared_ptr<const Request> Held;
+      while (auto R = P.next(Deadline::in(std::chrono::seconds(20)))) {
+        Held = *R;
+        if (!Held->done())
+          (void)P.reply();
+      }
+    });
+    {
+      Signature Sig({features().begin(), features().begin() + 3},
+                    TensorSpec::create<int64_t>("y"));
+      Expected<Model> M =
+          Model::open(Address + "?serdes=" + std::string(Serdes), Sig);
+      MLModelRunner R = M->runner();
+      std::vector<float> Rows(4 * 1000);
+      EXPECT_EQ(allocationsOf([&](int Round) {
+                  Rows.resize(size_t(4 * (Round % 2 ? 1000 : 10)));
+                  R.populateFeatures(
+                      std::pair{"count", Round},
+                      std::pair{"embedding", Span<const float>(Rows)});
+                  ASSERT_TRUE(R.evaluate<int64_t>().ok());
+                  ASSERT_TRUE(R.reward(Round).ok());
+                }),
+                0u)
+          << Serdes;
+    }
+    Answering.join();
+  }
+  ::rmdir(Folder.c_str());
 }

@@ -15,6 +15,7 @@ if(CBRIDGE_BUILD_TESTS)
     SOURCES ${CBRIDGE_CHANNEL_SOURCES}
       ${CMAKE_CURRENT_LIST_DIR}/ThreadedPeer.cpp
       ${CMAKE_CURRENT_LIST_DIR}/ChannelFaultsTest.cpp
+      ${CMAKE_CURRENT_LIST_DIR}/CompilerFaultsTest.cpp
       ${CMAKE_CURRENT_LIST_DIR}/PeerFaultsTest.cpp)
 
   # Each end is a process that can be killed.
