@@ -171,12 +171,16 @@ def asking(address: str) -> Iterator[Callable[..., Asking]]:
         each.result()
 
 
+# Background jobs of a shell inherit that Ctrl-C is ignored.
+INTERRUPTIBLE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
 class Process:
     """A Python program; its standard output is read line by line."""
 
     def __init__(self, script: str, *arguments: str, **environment: str) -> None:
         self._popen = subprocess.Popen(
-            [sys.executable, "-c", script, *arguments],
+            [sys.executable, "-c", INTERRUPTIBLE + script, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
