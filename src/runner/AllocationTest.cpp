@@ -176,9 +176,9 @@ TEST(AllocationTest, NeitherEndOfAPipeAllocates) {
       Expected<Model> M =
           Model::open(Address + "?serdes=" + std::string(Serdes), Sig);
       MLModelRunner R = M->runner();
-      std::vector<float> Rows(4 * 1000);
+      std::vector<float> Rows(4000);
       EXPECT_EQ(allocationsOf([&](int Round) {
-                  Rows.resize(size_t(4 * (Round % 2 ? 1000 : 10)));
+                  Rows.resize(Round % 2 ? 4000 : 40);
                   R.populateFeatures(
                       std::pair{"count", Round},
                       std::pair{"embedding", Span<const float>(Rows)});
