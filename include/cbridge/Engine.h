@@ -56,6 +56,9 @@ class BufferedEngine : public Engine {
 public:
   explicit BufferedEngine(const Signature &Sig)
       : Inputs(Sig.inputs()), Outputs(Sig.outputs()) {}
+  /// With the memory for its inputs.
+  BufferedEngine(const Signature &Sig, TensorStorage Inputs)
+      : Inputs(std::move(Inputs)), Outputs(Sig.outputs()) {}
 
   MutableBytes input(size_t I) override { return Inputs.bytes(I); }
   Status resize(size_t I, Span<const int64_t> Extents) override {

@@ -54,17 +54,23 @@ struct PeerOptions {
   /// runner (`spawn=`) serves one.
   size_t Sessions = 0;
   size_t MaxMessage = size_t(1) << 30;
+  /// Features may be lent by the compiler instead of copied: they are valid
+  /// until the reply and must not be trusted to stay the same until then.
+  bool Lend = false;
   /// Told why a session broke; the peer goes on with the next one.
   std::function<void(const Status &)> OnSessionError;
 };
 
-/// The model's end of a channel: answers one compiler after the other. A
-/// compiler that lies or dies ends its own session only. One thread at a time.
+/// The model's end of a channel: answers compilers, any number at a time. One
+/// that lies or dies ends its own session only. One thread at a time.
 class Peer {
 public:
-  /// Serves Address (`pipe:BASE`). An empty one is taken from CBRIDGE_PEER,
-  /// which a runner sets for the peer that it starts.
+  /// Serves Address (`shm:NAME`, `pipe:BASE`). An empty one is taken from
+  /// CBRIDGE_PEER, which a runner sets for the peer that it starts.
   static Expected<Peer> open(std::string_view Address,
+                             PeerOptions Options = PeerOptions());
+  /// The same for several addresses.
+  static Expected<Peer> open(Span<const std::string> Addresses,
                              PeerOptions Options = PeerOptions());
   Peer(Peer &&) noexcept;
   Peer &operator=(Peer &&) noexcept;
@@ -85,7 +91,24 @@ public:
   /// Tells the compiler that there is no decision this time.
   Status fail(std::string_view Why);
 
+  /// Appends all questions and ends of episodes that are there to To, at least
+  /// one and at most Most (0: no limit); fails as next() does. Each question
+  /// gets a reply of its own, in any order; one that gets none keeps only its
+  /// own session waiting.
+  Status nextBatch(Deadline Until,
+                   std::vector<std::shared_ptr<const Request>> &To,
+                   size_t Most = 0);
+  /// What decision(), awaitsReply(), reply() and fail() do for the latest
+  /// question of next(), for any question of this peer that is open.
+  TensorStorage &decision(const Request &R);
+  bool awaitsReply(const Request &R) const;
+  Status reply(const Request &R,
+               Deadline Until = Deadline::in(std::chrono::seconds(10)));
+  Status fail(const Request &R, std::string_view Why);
+
+  /// The first of its addresses, and all of them.
   const std::string &address() const;
+  const std::vector<std::string> &addresses() const;
 
 private:
   class Server;

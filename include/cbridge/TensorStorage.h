@@ -13,6 +13,8 @@
 
 namespace cbridge {
 
+class TensorMemory;
+
 /// One tensor's spec, extents and bytes. Owns nothing. A string tensor's bytes
 /// are `count + 1` offsets (uint64_t) followed by the characters they delimit.
 struct TensorView {
@@ -49,6 +51,8 @@ public:
 
   /// Check status(): there may not be enough memory.
   explicit TensorStorage(std::vector<TensorSpec> Specs);
+  /// In memory that others see as well.
+  TensorStorage(std::vector<TensorSpec> Specs, TensorMemory &In);
   TensorStorage(TensorStorage &&) noexcept;
   TensorStorage &operator=(TensorStorage &&) noexcept;
   ~TensorStorage();
@@ -72,6 +76,7 @@ public:
 
 private:
   struct Tensors;
+  void allocate(TensorMemory *In);
   std::unique_ptr<Tensors> T;
 };
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "channel/pipe/Pipe.h"
+#include "channel/shm/Shm.h"
 
 namespace cbridge {
 
@@ -14,8 +15,15 @@ const std::vector<ChannelScheme> &channelSchemes() {
       {"pipe",
        "pipe:BASE asks a peer process over the FIFOs BASE.out and BASE.in",
        {"spawn", "connect"},
+       /*ManySessions=*/false,
        connectPipe,
        listenPipe},
+      {"shm",
+       "shm:NAME asks a peer process through shared memory",
+       {"spawn", "connect"},
+       /*ManySessions=*/true,
+       connectShm,
+       listenShm},
   };
   return *Schemes;
 }

@@ -10,8 +10,6 @@
 
 namespace cbridge {
 
-Serializer::~Serializer() = default;
-
 std::unique_ptr<Serializer> makeSerializer(std::string_view Name) {
   if (Name == "bitstream")
     return std::make_unique<Bitstream>();

@@ -9,10 +9,12 @@
 
 #include "channel/Frame.h"
 #include "core/AlignedBuffer.h"
+#include "os/FileSet.h"
 #include "tensor/Message.h"
 
 #include <cbridge/Deadline.h>
 #include <cbridge/RunnerString.h>
+#include <cbridge/TensorStorage.h>
 
 #include <memory>
 #include <string>
@@ -20,18 +22,41 @@
 
 namespace cbridge {
 
+/// Something that a peer waits for, together with others: a channel's next
+/// frame, a listener's next session.
+class Awaited {
+public:
+  virtual ~Awaited();
+  /// Whether something is known to have come. Asks memory, not the kernel.
+  virtual bool ready() = 0;
+  /// Before a sleep that ends when one of the files that this adds can be read:
+  /// false if something has come meanwhile.
+  virtual bool beginWait(os::FileSet &Files) = 0;
+  /// After it; Woken if one of those files ended it: then fetch with a deadline
+  /// that has passed.
+  virtual void endWait(bool Woken);
+};
+
 /// One end of one session. One thread at a time. Every failure is a transport
 /// error, after which the channel is of no use, with one exception: a receive
 /// that timed out may be called again and goes on where it stopped.
-class Channel {
+class Channel : public Awaited {
 public:
-  virtual ~Channel();
   /// Sends a frame; Header.Length is set from the payload.
   virtual Status send(FrameHeader Header, const Message &Payload,
                       Deadline Until) = 0;
   virtual Expected<Frame> receive(Deadline Until) = 0;
   /// Keeps the latest frame's payload alive beyond the next receive.
-  virtual std::shared_ptr<const AlignedBuffer> keepPayload() = 0;
+  virtual std::shared_ptr<const void> keepPayload() = 0;
+  /// Memory for the tensors that this end is going to send: where possible one
+  /// from which send() need not copy. Asked for before hello or welcome is
+  /// sent.
+  virtual Expected<TensorStorage> makeTensors(std::vector<TensorSpec> Specs);
+  /// Whether the next frame may come without the kernel's help, so that looking
+  /// for it a while is better than to sleep at once.
+  virtual bool worthSpinning() const { return false; }
+  /// From now on, payloads may come with lent pieces; see Frame.
+  virtual void lendPayloads();
   /// The other end does not behave: when this is destroyed, wait for it no
   /// longer than that.
   virtual void abandon(Deadline Until);
@@ -40,9 +65,8 @@ public:
 };
 
 /// Where a peer waits for compilers. Removes what it made when destroyed.
-class Listener {
+class Listener : public Awaited {
 public:
-  virtual ~Listener();
   /// The next session. A time-out is no failure of the listener.
   virtual Expected<std::unique_ptr<Channel>> accept(Deadline Until) = 0;
 };
@@ -64,6 +88,9 @@ struct ChannelScheme {
   std::string_view Help;
   /// The keys it understands beside those that all channels have.
   std::vector<std::string_view> Keys;
+  /// There may be many sessions at once: each runner has its own. Otherwise
+  /// compilers wait for each other, and the runners of a model share one.
+  bool ManySessions;
   /// The compiler's end.
   Expected<std::unique_ptr<Channel>> (*Connect)(const RunnerString &Address,
                                                 const ChannelOptions &Options);

@@ -53,6 +53,9 @@ struct FrameHeader {
 struct Frame {
   FrameHeader Header;
   Bytes Payload;
+  /// More of the payload, if the channel was told to lend it: memory of the
+  /// other process, which may change it at any time.
+  Span<const Bytes> Lent;
 };
 
 } // namespace cbridge

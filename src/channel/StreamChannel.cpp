@@ -13,13 +13,17 @@
 
 namespace cbridge {
 
-Channel::~Channel() = default;
-void Channel::abandon(Deadline) {}
-Listener::~Listener() = default;
-
 static constexpr size_t FirstCapacity = 4096;
 // Memory grows with what has arrived: at most to twice that, or this much more.
 static constexpr size_t GrowthAhead = size_t(4) << 20;
+
+os::Transfer StreamChannel::readSome(int File, MutableBytes To) {
+  return os::readSome(File, To);
+}
+
+os::Transfer StreamChannel::writeSome(int File, Span<const Bytes> Pieces) {
+  return os::writeSome(File, Pieces);
+}
 
 Status StreamChannel::closed() const {
   return Status::error(StatusCode::PeerClosed, Name + " closed the connection");
@@ -41,8 +45,8 @@ Status StreamChannel::send(FrameHeader H, const Message &Payload,
                          Name + " does not take the message");
   };
   for (size_t First = 0; First < Pieces.size();) {
-    os::Transfer T = os::writeSome(
-        Ends.Write, {Pieces.data() + First, Pieces.size() - First});
+    os::Transfer T =
+        writeSome(Ends.Write, {Pieces.data() + First, Pieces.size() - First});
     switch (T.Kind) {
     case os::Transfer::Done:
       for (; First < Pieces.size() && T.Size >= Pieces[First].size(); ++First)
@@ -132,8 +136,8 @@ Expected<Frame> StreamChannel::receive(Deadline Until) {
         return Complete.status();
       if (*Complete) {
         FrameSize = Needed;
-        return Frame{Header,
-                     {Buffer->data() + FrameHeader::Size, Header.Length}};
+        return Frame{
+            Header, {Buffer->data() + FrameHeader::Size, Header.Length}, {}};
       }
       if (Needed > Buffer->capacity())
         if (Status S = ensureRoom(
@@ -149,18 +153,32 @@ Expected<Frame> StreamChannel::receive(Deadline Until) {
   }
 }
 
+bool StreamChannel::ready() {
+  if (FrameSize)
+    dropFrame();
+  if (Filled == 0)
+    return false;
+  Expected<bool> Complete = frameIsComplete();
+  return !Complete || *Complete;
+}
+
+bool StreamChannel::beginWait(os::FileSet &Files) {
+  Files.add(Ends.Read);
+  return !ready();
+}
+
 Status StreamChannel::readMore(Deadline Until) {
   MutableBytes Free(Buffer->data() + Filled, Buffer->capacity() - Filled);
   if (Yielding.worthwhile()) {
     os::yield();
-    os::Transfer T = os::readSome(Ends.Read, Free);
+    os::Transfer T = readSome(Ends.Read, Free);
     Yielding.learn(T.Kind != os::Transfer::WouldBlock);
     if (T.Kind != os::Transfer::WouldBlock)
       return took(T);
   }
   switch (os::waitReadable(Ends.Read, Until, Ends.CancelRead)) {
   case os::Ready::Yes:
-    return took(os::readSome(Ends.Read, Free));
+    return took(readSome(Ends.Read, Free));
   case os::Ready::Timeout:
     return tooLate();
   case os::Ready::Cancelled:

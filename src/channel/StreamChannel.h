@@ -43,11 +43,13 @@ public:
   Status send(FrameHeader Header, const Message &Payload,
               Deadline Until) override;
   Expected<Frame> receive(Deadline Until) override;
-  std::shared_ptr<const AlignedBuffer> keepPayload() override {
+  std::shared_ptr<const void> keepPayload() override {
     Kept = true;
     return Buffer;
   }
   const std::string &name() const override { return Name; }
+  bool ready() override;
+  bool beginWait(os::FileSet &Files) override;
 
 protected:
   /// Where to read, where to write, and files (or -1) that end the waits for
@@ -56,6 +58,9 @@ protected:
     int Read, Write, CancelRead = -1, CancelWrite = -1;
   };
   void use(Files F) { Ends = F; }
+  /// One read or write that does not block: of a FIFO, unless overridden.
+  virtual os::Transfer readSome(int File, MutableBytes To);
+  virtual os::Transfer writeSome(int File, Span<const Bytes> Pieces);
 
 private:
   void dropFrame();

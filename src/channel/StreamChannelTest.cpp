@@ -128,7 +128,7 @@ TEST(StreamChannel, AKeptPayloadStaysWhileOthersCome) {
     Bytes[FrameHeader::Size] = Value;
     ASSERT_EQ(::write(Channel.writeEnd(), Bytes, sizeof(Bytes)), 128);
   };
-  std::vector<std::shared_ptr<const AlignedBuffer>> Kept;
+  std::vector<std::shared_ptr<const void>> Kept;
   std::vector<Bytes> Payloads;
   for (unsigned char I = 0; I < 10; ++I) {
     Send(I);

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "os/File.h"
 
+#include "os/Spin.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -14,6 +16,7 @@
 #include <cstring>
 #include <new>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -96,6 +99,13 @@ Ready waitWritable(int File, Deadline Until, int Cancel) {
 }
 
 void yield() { ::sched_yield(); }
+
+unsigned usableCores() {
+  cpu_set_t Cores;
+  if (::sched_getaffinity(0, sizeof(Cores), &Cores) != 0)
+    return 1;
+  return unsigned(CPU_COUNT(&Cores));
+}
 
 bool hungUp(int Pipe) {
   pollfd File = {Pipe, 0, 0};
@@ -187,6 +197,15 @@ Expected<std::string> makePrivateDirectory() {
   if (!::mkdtemp(Path.data()))
     return lastError(Path);
   return Path;
+}
+
+void removeDirectory(const std::string &Path) {
+  if (DIR *Files = ::opendir(Path.c_str())) {
+    while (const dirent *Each = ::readdir(Files))
+      ::unlinkat(::dirfd(Files), Each->d_name, 0);
+    ::closedir(Files);
+  }
+  ::rmdir(Path.c_str());
 }
 
 } // namespace cbridge::os

@@ -96,6 +96,8 @@ uint64_t processMark();
 
 /// A directory that only this user can enter, made under TMPDIR.
 Expected<std::string> makePrivateDirectory();
+/// Removes a directory of ours and the files in it.
+void removeDirectory(const std::string &Path);
 
 } // namespace cbridge::os
 

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "os/Region.h"
 
+#include "os/SharedMemory.h"
+
 #include <algorithm>
 #include <string>
 
@@ -22,8 +24,11 @@ static Status tooLarge(size_t Size, size_t Limit) {
                            std::to_string(Limit));
 }
 
+Region::Region(std::shared_ptr<SharedMemory> In, size_t Offset, size_t Size)
+    : Base(In->data() + Offset), Reserved(Size), Shared(std::move(In)) {}
+
 Region::~Region() {
-  if (Base)
+  if (Base && !Shared)
     ::munmap(Base, Reserved);
 }
 
@@ -65,11 +70,20 @@ Status Region::grow(size_t Size, size_t Cap) {
   // Doubling keeps the number of system calls small for slowly growing data.
   size_t Target = std::max(Size, std::min(Committed * 2, Reserved));
   Target = std::min((Target + Page - 1) / Page * Page, Reserved);
-  if (::mprotect(Base, Target, PROT_READ | PROT_WRITE) != 0)
-    return Status::error(StatusCode::OutOfMemory,
-                         "no memory for " + std::to_string(Size) + " bytes");
+  if (Status S = commit(Target); !S)
+    return S;
   Committed = Target;
   return Status();
+}
+
+Status Region::commit(size_t Size) {
+  if (Shared)
+    return Shared->commit(size_t(Base - Shared->data()) + Committed,
+                          Size - Committed);
+  if (::mprotect(Base, Size, PROT_READ | PROT_WRITE) == 0)
+    return Status();
+  return Status::error(StatusCode::OutOfMemory,
+                       "no memory for " + std::to_string(Size) + " bytes");
 }
 
 } // namespace cbridge::os

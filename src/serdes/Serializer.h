@@ -52,6 +52,13 @@ public:
   virtual Status encode(Span<const TensorView> Tensors, Message &To) = 0;
   /// Checks everything: Payload comes from outside.
   virtual Status decode(Bytes Payload, DecodedTensors &To) = 0;
+  /// Whether decodeLent() works.
+  virtual bool decodesLent() const { return false; }
+  /// The same for a payload that ends in pieces of memory which the other
+  /// process may change at any time: tensors that need not be checked stay
+  /// there.
+  virtual Status decodeLent(Bytes Payload, Span<const Bytes> Lent,
+                            DecodedTensors &To);
 };
 
 /// The serializer called Name, or null.

@@ -8,6 +8,7 @@
 
 #include "core/AlignedBuffer.h"
 #include "os/Region.h"
+#include "tensor/TensorMemory.h"
 
 #include <algorithm>
 #include <array>
@@ -79,6 +80,7 @@ struct TensorStorage::Tensors {
   std::vector<Tensor> Each;
   std::vector<TensorView> Views;
   AlignedBuffer Fixed;
+  os::Region SharedFixed;
   Status Failure;
 
   explicit Tensors(std::vector<TensorSpec> S) : Specs(std::move(S)) {
@@ -106,24 +108,63 @@ struct TensorStorage::Tensors {
   }
 };
 
-TensorStorage::TensorStorage(std::vector<TensorSpec> Specs)
-    : T(std::make_unique<Tensors>(std::move(Specs))) {
+static Expected<size_t> fixedBytes(const std::vector<TensorSpec> &Specs) {
   size_t Total = 0;
-  for (const TensorSpec &Spec : T->Specs) {
+  for (const TensorSpec &Spec : Specs) {
     size_t Size =
         Spec.isFixed() ? Spec.elementCount() * sizeOf(Spec.type()) : 0;
-    if (Size > MaxTensorBytes - Total) {
-      T->Failure = tooLarge(Spec, Size);
-      break;
-    }
-    Total = std::min(Total + alignUp(Size), MaxTensorBytes);
+    if (Size > TensorStorage::MaxTensorBytes - Total)
+      return tooLarge(Spec, Size);
+    Total = std::min(Total + alignUp(Size), TensorStorage::MaxTensorBytes);
   }
-  if (T->Failure.ok() && !T->Fixed.reserve(Total, 0))
-    T->Failure = Status::error(StatusCode::OutOfMemory,
-                               "no memory for tensors of " +
-                                   std::to_string(Total) + " bytes");
-  if (T->Failure.ok() && Total)
-    std::memset(T->Fixed.data(), 0, Total);
+  return Total;
+}
+
+TensorPlan::TensorPlan(const std::vector<TensorSpec> &Specs)
+    : FixedBytes(fixedBytes(Specs).valueOr(0)) {
+  for (const TensorSpec &Spec : Specs)
+    Growing += !Spec.isFixed();
+}
+
+TensorStorage::TensorStorage(std::vector<TensorSpec> Specs)
+    : T(std::make_unique<Tensors>(std::move(Specs))) {
+  allocate(nullptr);
+}
+
+TensorStorage::TensorStorage(std::vector<TensorSpec> Specs, TensorMemory &In)
+    : T(std::make_unique<Tensors>(std::move(Specs))) {
+  allocate(&In);
+}
+
+/// Zeroed memory for all fixed tensors.
+static Expected<unsigned char *> allocateFixed(size_t Size, TensorMemory *In,
+                                               AlignedBuffer &Buffer,
+                                               os::Region &Shared) {
+  if (In && Size) {
+    Expected<os::Region> Made = In->reserve(Size);
+    if (!Made)
+      return Made.status();
+    Shared = std::move(*Made);
+    if (Status S = Shared.grow(Size, Size); !S)
+      return S;
+    return Shared.data();
+  }
+  if (!Buffer.reserve(Size, 0))
+    return Status::error(StatusCode::OutOfMemory, "no memory for tensors of " +
+                                                      std::to_string(Size) +
+                                                      " bytes");
+  if (Size)
+    std::memset(Buffer.data(), 0, Size);
+  return Buffer.data();
+}
+
+void TensorStorage::allocate(TensorMemory *In) {
+  Expected<size_t> Total = fixedBytes(T->Specs);
+  Expected<unsigned char *> Fixed =
+      Total ? allocateFixed(*Total, In, T->Fixed, T->SharedFixed)
+            : Expected<unsigned char *>(Total.status());
+  if (!Fixed)
+    T->Failure = Fixed.status();
 
   size_t Offset = 0;
   for (size_t I = 0; I < T->Specs.size(); ++I) {
@@ -132,13 +173,19 @@ TensorStorage::TensorStorage(std::vector<TensorSpec> Specs)
     for (size_t D = 0; D < Spec.shape().size(); ++D)
       Each.Extents[D] = Spec.shape()[D] == Dynamic ? 0 : Spec.shape()[D];
     if (Spec.isFixed() && T->Failure.ok()) {
-      Each.Data = T->Fixed.data() + Offset;
+      Each.Data = *Fixed + Offset;
       Each.Size = Spec.elementCount() * sizeOf(Spec.type());
       Offset += alignUp(Each.Size);
-    } else if (Spec.isString() && T->Failure.ok()) {
-      // As many empty strings as the extents say: all offsets are zero.
-      T->Failure = T->grow(I, (Spec.elementCount() + 1) * sizeof(uint64_t));
+    } else if (In && T->Failure.ok()) {
+      Expected<os::Region> Made = In->reserve(MaxTensorBytes);
+      if (Made)
+        Each.Memory = std::move(*Made);
+      else
+        T->Failure = Made.status();
     }
+    // As many empty strings as the extents say: all offsets are zero.
+    if (Spec.isString() && T->Failure.ok())
+      T->Failure = T->grow(I, (Spec.elementCount() + 1) * sizeof(uint64_t));
     T->publish(I);
   }
 }

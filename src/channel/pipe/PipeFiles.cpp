@@ -12,12 +12,6 @@
 
 namespace cbridge::pipe {
 
-bool isNamed(const os::File &F, const std::string &Path) {
-  struct stat Ours, Named;
-  return ::fstat(F.get(), &Ours) == 0 && ::lstat(Path.c_str(), &Named) == 0 &&
-         Ours.st_ino == Named.st_ino && Ours.st_dev == Named.st_dev;
-}
-
 char readState(const os::File &Lock) {
   char State = 0;
   return ::pread(Lock.get(), &State, 1, StateByte) == 1 ? State : 0;

@@ -9,8 +9,6 @@
 
 #include "os/File.h"
 
-#include <string_view>
-
 #include <sys/types.h>
 
 namespace cbridge::pipe {
@@ -19,13 +17,8 @@ inline std::string toPeer(const std::string &Base) { return Base + ".out"; }
 inline std::string toCompiler(const std::string &Base) { return Base + ".in"; }
 inline std::string lockFile(const std::string &Base) { return Base + ".lock"; }
 
-/// Where a peer serves in a directory that a runner made for it: once both are
-/// gone, so is the directory.
-inline constexpr std::string_view OwnBase = "/cbridge-spawned";
-
-/// Bytes of the lock file that are locked: by the peer while it lives, and by
-/// the compiler that has the session.
-constexpr off_t PeerByte = 0, SessionByte = 1;
+/// The byte of the lock file that the compiler locks which has the session.
+constexpr off_t SessionByte = 1;
 /// The byte that tells whether the FIFOs are clean.
 constexpr off_t StateByte = 2;
 /// Nothing is left in the FIFOs; written by the peer.
@@ -33,8 +26,6 @@ constexpr char Ready = 'R';
 /// A session may have left something; written by the compiler.
 constexpr char Busy = 'B';
 
-/// Whether Path still names the file that is open as F.
-bool isNamed(const os::File &F, const std::string &Path);
 char readState(const os::File &Lock);
 Status writeState(const os::File &Lock, char State);
 /// Opens a FIFO and makes room for large messages; refuses other files.

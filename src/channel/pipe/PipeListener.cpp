@@ -4,10 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "channel/PeerLock.h"
+#include "channel/PeerProcess.h"
 #include "channel/StreamChannel.h"
 #include "channel/pipe/Pipe.h"
 #include "channel/pipe/PipeFiles.h"
-#include "os/Lock.h"
 
 #include <cerrno>
 
@@ -30,10 +31,14 @@ public:
 
   Status open();
   Expected<std::unique_ptr<Channel>> accept(Deadline Until) override;
+  bool ready() override { return false; }
+  bool beginWait(os::FileSet &Files) override {
+    Files.add(Requests.get());
+    return true;
+  }
 
 private:
   class Session;
-  Status takeLock();
   Status makeFifo(const std::string &Path);
   Status reopen();
   Expected<bool> recycle();
@@ -70,36 +75,8 @@ PipeListener::~PipeListener() {
     ::unlink(lockFile(Base).c_str());
   }
   // A directory of the compiler's own, which may have died, goes as well.
-  if (size_t Own = Base.rfind(OwnBase);
-      Lifeline >= 0 && Own != Base.npos && Own + OwnBase.size() == Base.size())
-    ::rmdir(Base.substr(0, Own).c_str());
-}
-
-/// Makes the lock file anew, so that a compiler which still holds an earlier
-/// peer's can tell, and locks it.
-Status PipeListener::takeLock() {
-  std::string Path = lockFile(Base);
-  for (;;) {
-    int Errno = 0;
-    Expected<os::File> Old = os::openFile(Path, O_RDWR | O_NOFOLLOW, 0, &Errno);
-    if (!Old && Errno != ENOENT)
-      return Old.status();
-    if (Old && !os::tryLock(*Old, PeerByte))
-      return Status::error(StatusCode::Unavailable,
-                           "another peer serves pipe:" + Base);
-    if (Old && isNamed(*Old, Path))
-      ::unlink(Path.c_str()); // left by a peer that died
-    Expected<os::File> Made =
-        os::openFile(Path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
-                     S_IRUSR | S_IWUSR, &Errno);
-    if (!Made && Errno != EEXIST)
-      return Made.status();
-    // Another peer may have come between any two of these calls.
-    if (Made && os::tryLock(*Made, PeerByte) && isNamed(*Made, Path)) {
-      Lock = std::move(*Made);
-      return Status();
-    }
-  }
+  if (Lifeline >= 0)
+    removeOwnDirectory(Base);
 }
 
 Status PipeListener::makeFifo(const std::string &Path) {
@@ -117,8 +94,10 @@ Status PipeListener::makeFifo(const std::string &Path) {
 }
 
 Status PipeListener::open() {
-  if (Status S = takeLock(); !S)
-    return S;
+  Expected<os::File> Taken = takePeerLock(lockFile(Base), "pipe:" + Base);
+  if (!Taken)
+    return Taken.status();
+  Lock = std::move(*Taken);
   // An earlier peer may have left the state ready, but its FIFOs go now.
   if (Status S = writeState(Lock, Busy); !S)
     return S;

@@ -15,9 +15,10 @@ constexpr std::chrono::seconds DefaultTimeout(10);
 
 class RemoteEngine : public BufferedEngine {
 public:
-  RemoteEngine(const Signature &Sig, std::shared_ptr<RemoteSession> With)
-      : BufferedEngine(Sig), Session(std::move(With)),
-        Runner(Session->newRunner()) {}
+  RemoteEngine(const Signature &Sig, std::shared_ptr<RemoteSession> With,
+               uint32_t Runner)
+      : BufferedEngine(Sig, With->takeFeatures(Sig)), Session(std::move(With)),
+        Runner(Runner) {}
 
   Status run(const Call &C) override {
     return Session->decide(Runner, Inputs, C, Outputs);
@@ -29,6 +30,60 @@ public:
 private:
   std::shared_ptr<RemoteSession> Session;
   uint32_t Runner;
+};
+
+/// How the runners of one model get to their peer.
+struct Route {
+  ChannelScheme Over;
+  RunnerString Address;
+  Signature Sig;
+  std::string Serdes;
+  std::chrono::nanoseconds Timeout;
+  ChannelOptions Options;
+
+  Expected<std::shared_ptr<RemoteSession>> connect() const {
+    ChannelOptions Now = Options;
+    Now.Until = Deadline::in(Timeout);
+    Expected<std::unique_ptr<Channel>> Connected = Over.Connect(Address, Now);
+    if (!Connected)
+      return Connected.status();
+    // Who grants time for connecting does not mean to take it from the hello.
+    Deadline Until = Address.has("connect") ? Deadline::in(Timeout) : Now.Until;
+    return RemoteSession::open(std::move(*Connected), Serdes, Sig, Timeout,
+                               Until);
+  }
+};
+
+/// The sessions of one model: one for all its runners, or one for each.
+class Sessions {
+public:
+  Sessions(Route Way, std::shared_ptr<RemoteSession> First)
+      : Way(std::move(Way)), First(std::move(First)) {}
+
+  Expected<std::unique_ptr<Engine>> newRunner() {
+    // A peer that the model has started serves one session.
+    bool Share = !Way.Over.ManySessions || Way.Address.has("spawn");
+    std::shared_ptr<RemoteSession> With;
+    uint32_t Runner;
+    {
+      std::lock_guard<std::mutex> Lock(Using);
+      Runner = ++Runners;
+      With = Share ? First : std::exchange(First, nullptr);
+    }
+    if (!With) {
+      Expected<std::shared_ptr<RemoteSession>> Another = Way.connect();
+      if (!Another)
+        return Another.status();
+      With = std::move(*Another);
+    }
+    return makeEngine<RemoteEngine>(Way.Sig, std::move(With), Runner);
+  }
+
+private:
+  const Route Way;
+  std::mutex Using;
+  std::shared_ptr<RemoteSession> First;
+  uint32_t Runners = 0;
 };
 
 Expected<EngineSource> open(const ChannelScheme &Over, const RunnerString &R,
@@ -47,20 +102,14 @@ Expected<EngineSource> open(const ChannelScheme &Over, const RunnerString &R,
   if (!MaxMessage)
     return MaxMessage.status();
   Options.MaxMessage = *MaxMessage;
-  Options.Until = Deadline::in(*Timeout);
 
-  Expected<std::unique_ptr<Channel>> Connected = Over.Connect(R, Options);
-  if (!Connected)
-    return Connected.status();
-  // Who grants time for connecting does not mean to take it from the hello.
-  Deadline Until = R.has("connect") ? Deadline::in(*Timeout) : Options.Until;
-  Expected<std::shared_ptr<RemoteSession>> Session =
-      RemoteSession::open(std::move(*Connected), *Serdes, Sig, *Timeout, Until);
-  if (!Session)
-    return Session.status();
-  return EngineSource([Session = *Session, Sig] {
-    return makeEngine<RemoteEngine>(Sig, Session);
-  });
+  Route Way{Over, R, Sig, *Serdes, *Timeout, Options};
+  // At once, so that the model knows whether there is a peer.
+  Expected<std::shared_ptr<RemoteSession>> First = Way.connect();
+  if (!First)
+    return First.status();
+  auto Each = std::make_shared<Sessions>(std::move(Way), std::move(*First));
+  return EngineSource([Each] { return Each->newRunner(); });
 }
 
 } // namespace

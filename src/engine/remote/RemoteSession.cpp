@@ -29,7 +29,8 @@ RemoteSession::open(std::unique_ptr<Channel> Over, const std::string &Serdes,
   auto Session = std::make_shared<RemoteSession>(
       std::move(Over), makeSerializer(Serdes), Sig, Timeout);
   assert(Session->With && "the scheme checks the serializer's name");
-  if (Status S = Session->introduce(Serdes, Sig, Until); !S) {
+  Status S = Session->introduce(Serdes, Sig, Until);
+  if (!S.ok()) {
     Session->Over->abandon(Deadline::in(std::chrono::seconds(0)));
     Session->Over.reset(); // no goodbye
     return S;
@@ -62,8 +63,21 @@ FrameHeader RemoteSession::header(FrameKind Kind, uint32_t Runner,
   return H;
 }
 
+TensorStorage RemoteSession::takeFeatures(const Signature &Sig) {
+  std::lock_guard<std::mutex> Lock(Turn);
+  if (!Features)
+    return TensorStorage(Sig.inputs());
+  TensorStorage Taken = std::move(*Features);
+  Features.reset();
+  return Taken;
+}
+
 Status RemoteSession::introduce(const std::string &Serdes, const Signature &Sig,
                                 Deadline Until) {
+  Expected<TensorStorage> Made = Over->makeTensors(Sig.inputs());
+  if (!Made)
+    return Made.status();
+  Features = std::move(*Made);
   if (Status S = setText(Outgoing, Hello{Serdes, Sig}.encode()); !S)
     return S;
   if (Status S =

@@ -12,7 +12,6 @@
 
 #include <cbridge/Engine.h>
 
-#include <atomic>
 #include <mutex>
 
 namespace cbridge {
@@ -31,7 +30,9 @@ public:
   /// Says goodbye, if there is somebody to say it to.
   ~RemoteSession();
 
-  uint32_t newRunner() { return ++Runners; }
+  /// Memory for the features of one of its runners: for the first, such that
+  /// the channel need not copy them.
+  TensorStorage takeFeatures(const Signature &Sig);
   /// Sends the features, waits for the decision, and copies it to Outputs. The
   /// time-out counts from this runner's turn.
   Status decide(uint32_t Runner, const TensorStorage &Features, const Call &C,
@@ -54,7 +55,7 @@ private:
   const uint64_t Id;
   const uint64_t Process;
   uint64_t Sequence = 0;
-  std::atomic<uint32_t> Runners{0};
+  std::optional<TensorStorage> Features;
   std::string Context;
   Status WhyClosed;
   Message Outgoing;

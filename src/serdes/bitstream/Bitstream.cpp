@@ -7,6 +7,7 @@
 #include "serdes/bitstream/Bitstream.h"
 
 #include <cstring>
+#include <optional>
 
 namespace cbridge {
 
@@ -25,6 +26,12 @@ Status malformed(const TensorSpec &Spec, const std::string &Why) {
                        "bitstream, '" + Spec.name() + "': " + Why);
 }
 
+/// Whether a tensor's bytes can be wrong, so that they must not change after
+/// the check.
+bool needsCheck(const TensorSpec &Spec) {
+  return Spec.isString() || Spec.type() == ElementType::Bool;
+}
+
 Status checkContent(const TensorSpec &Spec, Bytes Data, size_t Count) {
   if (Spec.isString()) {
     if (Status S = checkStringTensor(Data, Count); !S)
@@ -36,6 +43,40 @@ Status checkContent(const TensorSpec &Spec, Bytes Data, size_t Count) {
   }
   return Status();
 }
+
+/// The tensors' part of a payload: one piece, or one and then lent ones. A
+/// tensor lies in one piece.
+class Pieces {
+public:
+  Pieces(Bytes First, Span<const Bytes> Lent) : Now(First), Rest(Lent) {
+    for (Bytes Each : Lent)
+      Left += Each.size();
+    Left += First.size();
+  }
+  size_t left() const { return Left; }
+  /// Size bytes and their padding; nothing if they are not in one piece.
+  std::optional<Bytes> take(size_t Size) {
+    if (Size && Now.empty() && !Rest.empty()) {
+      Now = Rest[0];
+      Rest = Rest.subspan(1, Rest.size() - 1);
+      Lent = true;
+    }
+    if (alignUp(Size) > Now.size())
+      return std::nullopt;
+    Bytes Taken = Now.subspan(0, Size);
+    Now = Now.subspan(alignUp(Size), Now.size() - alignUp(Size));
+    Left -= alignUp(Size);
+    return Taken;
+  }
+  /// Whether the latest tensor is in lent memory.
+  bool lent() const { return Lent; }
+
+private:
+  Bytes Now;
+  Span<const Bytes> Rest;
+  size_t Left = 0;
+  bool Lent = false;
+};
 
 } // namespace
 
@@ -70,6 +111,11 @@ Status Bitstream::encode(Span<const TensorView> Tensors, Message &To) {
 }
 
 Status Bitstream::decode(Bytes Payload, DecodedTensors &To) {
+  return decodeLent(Payload, {}, To);
+}
+
+Status Bitstream::decodeLent(Bytes Payload, Span<const Bytes> Lent,
+                             DecodedTensors &To) {
   size_t Words = 0;
   for (const TensorSpec &Spec : *To.Specs)
     Words += shapeWords(Spec);
@@ -85,6 +131,9 @@ Status Bitstream::decode(Bytes Payload, DecodedTensors &To) {
     At += sizeof(Word);
     return Word;
   };
+  Pieces From(Payload.subspan(Offset, Payload.size() - Offset), Lent);
+  size_t Total = Offset + From.left();
+  size_t Copied = 0;
   for (size_t I = 0; I < To.Specs->size(); ++I) {
     const TensorSpec &Spec = (*To.Specs)[I];
     Span<const int64_t> Extents = Spec.shape();
@@ -101,22 +150,32 @@ Status Bitstream::decode(Bytes Payload, DecodedTensors &To) {
       return malformed(Spec, Count.status().message());
     uint64_t Size = Spec.isString() ? uint64_t(Take())
                                     : uint64_t(*Count) * sizeOf(Spec.type());
-    size_t Left = Payload.size() - Offset;
-    if (Size > Left || alignUp(Size) > Left)
+    if (Size > From.left() || alignUp(Size) > From.left())
       return malformed(Spec, "needs " + std::to_string(Size) +
                                  " bytes, the message has " +
-                                 std::to_string(Left) + " left");
-    Bytes Data = Payload.subspan(Offset, Size);
-    if (Status S = checkContent(Spec, Data, *Count); !S)
+                                 std::to_string(From.left()) + " left");
+    std::optional<Bytes> Data = From.take(Size);
+    if (!Data)
+      return malformed(Spec, "is not in one piece");
+    if (From.lent() && needsCheck(Spec)) {
+      // As much as may still come, since what has been copied must not move.
+      if (!To.Backing.reserve(Copied + alignUp(Size) + From.left(), Copied))
+        return Status::error(StatusCode::Protocol,
+                             "bitstream: no memory for a message");
+      if (Size)
+        std::memcpy(To.Backing.data() + Copied, Data->data(), Size);
+      Data = Bytes(To.Backing.data() + Copied, Size);
+      Copied += alignUp(Size);
+    }
+    if (Status S = checkContent(Spec, *Data, *Count); !S)
       return S;
-    To.set(I, Extents, Data);
-    Offset += alignUp(Size);
+    To.set(I, Extents, *Data);
   }
-  if (Offset != Payload.size())
+  if (From.left())
     return Status::error(StatusCode::Protocol,
-                         "bitstream: the message has " +
-                             std::to_string(Payload.size()) +
-                             " bytes, its tensors " + std::to_string(Offset));
+                         "bitstream: the message has " + std::to_string(Total) +
+                             " bytes, its tensors " +
+                             std::to_string(Total - From.left()));
   return Status();
 }
 

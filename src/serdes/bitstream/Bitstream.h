@@ -16,6 +16,9 @@ class Bitstream : public Serializer {
 public:
   Status encode(Span<const TensorView> Tensors, Message &To) override;
   Status decode(Bytes Payload, DecodedTensors &To) override;
+  bool decodesLent() const override { return true; }
+  Status decodeLent(Bytes Payload, Span<const Bytes> Lent,
+                    DecodedTensors &To) override;
 };
 
 } // namespace cbridge

@@ -1,0 +1,228 @@
+//===- ShmChannel.cpp - Frames in shared memory ---------------------------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "channel/shm/ShmChannel.h"
+
+#include "os/Socket.h"
+
+#include <cstring>
+
+namespace cbridge::shm {
+
+os::Transfer Greeting::readSome(int File, MutableBytes To) {
+  return os::receiveSome(File, To, Came, /*MostFiles=*/1);
+}
+
+os::Transfer Greeting::writeSome(int File, Span<const Bytes> Pieces) {
+  Span<const int> Files(&SegmentToSend, SegmentToSend >= 0 ? 1 : 0);
+  os::Transfer T = os::sendSome(File, Pieces[0], Files);
+  if (T.Kind == os::Transfer::Done)
+    SegmentToSend = -1;
+  return T;
+}
+
+Status ShmChannel::closed() const {
+  return Status::error(StatusCode::PeerClosed, Name + " closed the connection");
+}
+
+Expected<TensorStorage> ShmChannel::makeTensors(std::vector<TensorSpec> Specs) {
+  assert(!Ours && "asked for twice");
+  auto Made = OwnSegment::create(Specs, MaxMessage);
+  if (!Made)
+    return Made.status();
+  Ours = std::move(*Made);
+  TensorStorage Tensors(std::move(Specs), *Ours);
+  if (Status S = Tensors.status(); !S)
+    return S;
+  return Tensors;
+}
+
+Status ShmChannel::sendGreeting(FrameHeader H, const Message &Payload,
+                                Deadline Until) {
+  bool Introduces = H.Kind == FrameKind::Hello || H.Kind == FrameKind::Welcome;
+  if (Introduces) {
+    if (!Ours)
+      if (Expected<TensorStorage> None = makeTensors({}); !None)
+        return None.status();
+    Greet->SegmentToSend = Ours->file();
+  }
+  Status S = Greet->send(H, Payload, Until);
+  if (S.ok() && Introduces && Theirs)
+    Greet.reset(); // what follows is in the segments
+  return S;
+}
+
+Expected<Frame> ShmChannel::receiveGreeting(Deadline Until) {
+  Expected<Frame> F = Greet->receive(Until);
+  if (!F || Theirs ||
+      (F->Header.Kind != FrameKind::Hello &&
+       F->Header.Kind != FrameKind::Welcome))
+    return F;
+  if (Greet->Came.empty())
+    return Status::error(StatusCode::Protocol, Name + " sends no segment");
+  auto Opened = OtherSegment::open(std::move(Greet->Came[0]));
+  if (!Opened)
+    return Opened.status().withContext(Name);
+  Theirs = std::move(*Opened);
+  if (!Ours)
+    return F; // we have not answered yet
+  // The frame lives in what is going to be destroyed.
+  if (!Buffer->Copied.reserve(F->Payload.size() + 1, 0))
+    return Status::error(StatusCode::OutOfMemory, "no memory for a welcome");
+  std::memcpy(Buffer->Copied.data(), F->Payload.data(), F->Payload.size());
+  Frame Copy{F->Header, {Buffer->Copied.data(), F->Payload.size()}, {}};
+  Greet.reset();
+  return Copy;
+}
+
+/// Waits until a slot is free, and the bulk memory if it is needed. The other
+/// end is not told that we wait: it hardly ever happens.
+Status ShmChannel::awaitRoom(const Message &Payload, Deadline Until) {
+  bool Bulk = Ours->needsBulk(Payload);
+  os::Backoff Pause;
+  for (;;) {
+    uint64_t Consumed =
+        Theirs->control().Consumed.load(std::memory_order_acquire);
+    if (Consumed > Published)
+      return Status::error(StatusCode::Protocol,
+                           Name + " took more frames than there were");
+    if (Published - Consumed < SlotCount && (!Bulk || Consumed >= LastBulk))
+      return Status();
+    if (HungUp || !os::clearWakes(Socket.get()))
+      return closed();
+    if (!Pause.pause(Until))
+      return Status::error(StatusCode::Timeout,
+                           Name + " does not take the message");
+  }
+}
+
+Status ShmChannel::send(FrameHeader H, const Message &Payload, Deadline Until) {
+  if (Greet)
+    return sendGreeting(H, Payload, Until);
+  if (Status S = awaitRoom(Payload, Until); !S)
+    return S;
+  H.Length = Payload.size();
+  if (Status S = Ours->describe(Published, H, Payload); !S)
+    return Status::error(StatusCode::Io, S.message());
+  ++Published;
+  if (Ours->needsBulk(Payload))
+    LastBulk = Published;
+  Control &Mine = Ours->control();
+  // Pairs with beginWait: either we see that the other end sleeps, or it sees
+  // the frame.
+  Mine.Published.store(Published, std::memory_order_seq_cst);
+  if (Theirs->control().Sleeping.load(std::memory_order_seq_cst))
+    os::wakeOther(Socket.get());
+  return Status();
+}
+
+void ShmChannel::consumed() {
+  Ours->control().Consumed.store(Taken, std::memory_order_release);
+  Holding = false;
+}
+
+bool ShmChannel::ready() {
+  if (Greet)
+    return Greet->ready();
+  return arrived() || HungUp;
+}
+
+bool ShmChannel::beginWait(os::FileSet &Files) {
+  if (Greet)
+    return Greet->beginWait(Files);
+  Files.add(Socket.get());
+  if (Holding)
+    consumed();
+  Ours->control().Sleeping.store(1, std::memory_order_seq_cst);
+  return !HungUp &&
+         Theirs->control().Published.load(std::memory_order_seq_cst) == Taken;
+}
+
+void ShmChannel::endWait(bool Woken) {
+  if (Greet)
+    return;
+  Ours->control().Sleeping.store(0, std::memory_order_relaxed);
+  if (Woken && !os::clearWakes(Socket.get()))
+    HungUp = true;
+}
+
+Status ShmChannel::awaitFrame(Deadline Until) {
+  if (Spinning.spin(Until, [this] { return arrived(); }))
+    return Status();
+  for (;;) {
+    os::FileSet Files;
+    bool Sleep = beginWait(Files), Woken = false;
+    if (Sleep)
+      Woken = os::waitReadable(Socket.get(), Until) == os::Ready::Yes;
+    endWait(Woken);
+    // What it said before it died counts.
+    if (arrived())
+      return Status();
+    if (HungUp)
+      return closed();
+    if (Sleep && !Woken)
+      return Status::error(StatusCode::Timeout, "no answer from " + Name);
+  }
+}
+
+Expected<Frame> ShmChannel::receive(Deadline Until) {
+  if (Greet)
+    return receiveGreeting(Until);
+  if (Holding)
+    consumed();
+  if (!arrived())
+    if (Status S = awaitFrame(Until); !S)
+      return S;
+  return take();
+}
+
+Expected<Frame> ShmChannel::take() {
+  uint64_t There = Theirs->control().Published.load(std::memory_order_acquire);
+  if (There - Taken > SlotCount)
+    return Status::error(StatusCode::Protocol,
+                         Name + " claims to have sent " +
+                             std::to_string(There - Taken) + " frames at once");
+  if (Status S = Theirs->read(Taken, MaxMessage, Latest); !S)
+    return Status::error(S.code(), Name + " " + S.message());
+  ++Taken;
+  if (Kept) {
+    Buffer = Buffers.take();
+    Kept = false;
+  }
+  bool Lent = Lends && !Latest.Pieces.empty();
+  size_t Size = Lent ? Latest.Inline.size() : size_t(Latest.Header.Length);
+  if (!Buffer->Copied.reserve(Size ? Size : 1, 0))
+    return Status::error(StatusCode::Protocol,
+                         Name + " sends a message of " + std::to_string(Size) +
+                             " bytes, for which there is no memory");
+  unsigned char *To = Buffer->Copied.data();
+  auto Append = [&To](Bytes From) {
+    if (!From.empty())
+      std::memcpy(To, From.data(), From.size());
+    To += From.size();
+  };
+  Append(Latest.Inline);
+  Frame F{Latest.Header, {Buffer->Copied.data(), Size}, {}};
+  if (Lent) {
+    F.Lent = Latest.Pieces;
+    Buffer->LentFrom = Theirs->memory();
+    Holding = true;
+    return F;
+  }
+  for (Bytes Piece : Latest.Pieces)
+    Append(Piece);
+  consumed();
+  return F;
+}
+
+std::shared_ptr<const void> ShmChannel::keepPayload() {
+  if (Greet)
+    return Greet->keepPayload();
+  Kept = true;
+  return Buffer;
+}
+
+} // namespace cbridge::shm

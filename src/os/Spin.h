@@ -1,0 +1,90 @@
+//===- Spin.h - Looking for a while before sleeping -------------*- C++ -*-===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef CBRIDGE_OS_SPIN_H
+#define CBRIDGE_OS_SPIN_H
+
+#include "os/File.h"
+
+#include <cbridge/Deadline.h>
+
+namespace cbridge::os {
+
+/// Cores on which this thread may run.
+unsigned usableCores();
+
+/// Tells the processor that we are waiting for another core.
+inline void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// Waits for memory that another process writes, for about as long as waking up
+/// from a sleep would take. Learns when that is in vain, and then tries only
+/// now and then. With one core there is nobody to wait for: it lets others run
+/// instead, once or twice.
+class SpinHabit {
+public:
+  SpinHabit() : Alone(usableCores() < 2) {}
+
+  /// Whether Arrived() came true.
+  template <typename Callable> bool spin(Deadline Until, Callable &&Arrived) {
+    if (Luck == 0 && ++Skipped % 64 != 0)
+      return false;
+    bool Came = Alone ? yieldFor(Arrived) : spinFor(Until, Arrived);
+    if (Came)
+      Luck = Luck < MostLuck ? Luck + 1 : MostLuck;
+    else
+      Luck = Luck > 1 ? Luck - 2 : 0;
+    return Came;
+  }
+
+private:
+  static constexpr std::chrono::nanoseconds Longest{60'000}, Undisturbed{4'000};
+  static constexpr unsigned MostLuck = 32;
+
+  template <typename Callable> static bool yieldFor(Callable &&Arrived) {
+    for (int Times = 0; Times < 2; ++Times) {
+      yield();
+      if (Arrived())
+        return true;
+    }
+    return false;
+  }
+  template <typename Callable>
+  static bool spinFor(Deadline Until, Callable &&Arrived) {
+    for (int Looks = 0; Looks < 64; ++Looks) {
+      if (Arrived())
+        return true;
+      relax();
+    }
+    auto Begin = Deadline::Clock::now(), Now = Begin;
+    while (Now - Begin < Longest) {
+      for (int Looks = 0; Looks < 16; ++Looks) {
+        if (Arrived())
+          return true;
+        relax();
+      }
+      // Whoever we wait for may be waiting for this core.
+      if (Now - Begin > Undisturbed)
+        yield();
+      Now = Deadline::Clock::now();
+      if (Until.passed())
+        break;
+    }
+    return Arrived();
+  }
+
+  bool Alone;
+  unsigned Luck = MostLuck / 2, Skipped = 0;
+};
+
+} // namespace cbridge::os
+
+#endif // CBRIDGE_OS_SPIN_H

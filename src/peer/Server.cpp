@@ -1,0 +1,274 @@
+//===- Server.cpp - Serves the compilers of all addresses -----------------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "peer/Server.h"
+
+#include <cstdlib>
+
+#include <unistd.h>
+
+namespace cbridge {
+
+/// While memory alone keeps us busy, files are looked at this often.
+static constexpr std::chrono::milliseconds FilesEvery(1);
+
+static Deadline now() { return Deadline::in(std::chrono::seconds(0)); }
+
+static Status noRequest() {
+  return Status::error(StatusCode::Timeout, "no request yet");
+}
+
+Status Peer::Server::listen(const std::string &Text, int Lifeline) {
+  Expected<RunnerString> Parsed = RunnerString::parse(Text);
+  if (!Parsed)
+    return Parsed.status();
+  if (Parsed->hasOptions())
+    return Parsed->errorAtTarget(
+        "an address to serve takes no options: the compiler chooses");
+  for (const ChannelScheme &Scheme : channelSchemes()) {
+    if (Scheme.Name != Parsed->scheme())
+      continue;
+    ChannelOptions Channel;
+    Channel.MaxMessage = Options.MaxMessage;
+    Channel.Lifeline = Lifeline;
+    Expected<std::unique_ptr<Listener>> L = Scheme.Listen(*Parsed, Channel);
+    if (!L)
+      return L.status();
+    Sites.push_back({std::move(*L), Scheme.ManySessions});
+    Addresses.push_back(Text);
+    return Status();
+  }
+  std::string Known;
+  for (const ChannelScheme &Scheme : channelSchemes())
+    Known += " " + std::string(Scheme.Name) + ":";
+  return Parsed->errorAtScheme("a peer cannot serve '" + Parsed->scheme() +
+                               ":'; it can serve" + Known);
+}
+
+Expected<std::unique_ptr<Peer::Server>>
+Peer::Server::open(Span<const std::string> Addresses, PeerOptions Options) {
+  const char *Given = ::getenv("CBRIDGE_PEER");
+  std::unique_ptr<Server> Made(new Server(std::move(Options)));
+  for (const std::string &Address : Addresses) {
+    if (Address.empty() && !Given)
+      return Status::error(StatusCode::InvalidArgument,
+                           "no address: CBRIDGE_PEER is set only in a peer "
+                           "that a runner starts");
+    // A runner that starts a peer keeps the other end of its standard input.
+    bool Spawned = Given && (Address.empty() || Address == Given);
+    if (Spawned) {
+      Made->Lifeline = STDIN_FILENO;
+      if (!Made->Options.Sessions)
+        Made->Options.Sessions = 1;
+    }
+    if (Status S = Made->listen(Spawned ? Given : Address,
+                                Spawned ? STDIN_FILENO : -1);
+        !S)
+      return S;
+  }
+  return Made;
+}
+
+void Peer::Server::push(Answer A) {
+  if (A)
+    Found.push_back(std::move(A));
+}
+
+/// Whether a session may begin there now.
+bool Peer::Server::accepts(const Site &At) const {
+  return (At.ManySessions || At.Live == 0) &&
+         (!Options.Sessions || Begun < Options.Sessions);
+}
+
+/// Takes what has come in a session; all of it, if nobody has to reply.
+void Peer::Server::collect(Session &S) {
+  while (S.With.channel() && !S.With.awaitsReply() &&
+         S.With.channel()->ready()) {
+    Expected<Answer> A = S.With.fetch(now());
+    if (!A)
+      return;
+    push(std::move(*A));
+  }
+}
+
+void Peer::Server::removeFinished() {
+  for (size_t I = 0; I < Sessions.size();) {
+    Session &S = *Sessions[I];
+    if (S.With.overdue())
+      S.With.breakOff(
+          Status::error(StatusCode::Timeout, "a compiler that says no hello"));
+    if (S.With.channel()) {
+      ++I;
+      continue;
+    }
+    while (Answer End = S.With.nextEnd())
+      push(std::move(End));
+    --Sites[S.Site].Live;
+    Sessions.erase(Sessions.begin() + ptrdiff_t(I));
+  }
+}
+
+bool Peer::Server::lookAtMemory() {
+  size_t Count = Sessions.size();
+  for (size_t I = 0; I < Count; ++I)
+    collect(*Sessions[(Next + I) % Count]);
+  Next = Count ? (Next + 1) % Count : 0;
+  removeFinished();
+  return !Found.empty();
+}
+
+Status Peer::Server::accept(Site &At, size_t Index) {
+  while (accepts(At)) {
+    Expected<std::unique_ptr<Channel>> Came = At.Waiting->accept(now());
+    if (!Came)
+      return Came.status().code() == StatusCode::Timeout ? Status()
+                                                         : Came.status();
+    ++At.Live;
+    Sessions.push_back(std::unique_ptr<Session>(
+        new Session{Conversation(++Begun, std::move(*Came), Options), Index}));
+    // It has begun with something to say.
+    if (Expected<Answer> A = Sessions.back()->With.fetch(now()))
+      push(std::move(*A));
+  }
+  return Status();
+}
+
+/// Sleeps until a file wakes us or a session's memory has something.
+Status Peer::Server::lookAtFiles(Deadline Until) {
+  Files.clear();
+  bool Sleep = true;
+  auto Begin = [&](Awaited &What, size_t &First, size_t &Last) {
+    First = Files.size();
+    Sleep &= What.beginWait(Files);
+    Last = Files.size();
+  };
+  for (auto &S : Sessions) {
+    S->FirstFile = S->LastFile = 0;
+    if (!S->With.awaitsReply())
+      Begin(*S->With.channel(), S->FirstFile, S->LastFile);
+  }
+  std::vector<std::pair<size_t, size_t>> &Of = SiteFiles;
+  Of.assign(Sites.size(), {0, 0});
+  for (size_t I = 0; I < Sites.size(); ++I)
+    if (accepts(Sites[I]))
+      Begin(*Sites[I].Waiting, Of[I].first, Of[I].second);
+  size_t Cancel = Files.size();
+  if (Lifeline >= 0)
+    Files.add(Lifeline);
+  bool Woken = Files.wait(Sleep ? Until : now());
+  for (auto &S : Sessions) {
+    if (S->With.awaitsReply())
+      continue;
+    bool Spoke = Woken && Files.woken(S->FirstFile, S->LastFile);
+    S->With.channel()->endWait(Spoke);
+  }
+  for (size_t I = 0; I < Sessions.size(); ++I) {
+    Session &S = *Sessions[I];
+    if (Woken && !S.With.awaitsReply() && Files.woken(S.FirstFile, S.LastFile))
+      if (Expected<Answer> A = S.With.fetch(now()))
+        push(std::move(*A));
+  }
+  for (size_t I = 0; I < Sites.size(); ++I)
+    if (Woken && Files.woken(Of[I].first, Of[I].second))
+      if (Status S = accept(Sites[I], I); !S)
+        return S;
+  LookAgain = Deadline::in(FilesEvery);
+  // What a session has sent before its compiler died still counts.
+  if (Woken && Lifeline >= 0 && Files.woken(Cancel, Cancel + 1)) {
+    lookAtMemory();
+    if (Found.empty() && Sessions.empty())
+      return Status::error(StatusCode::PeerClosed,
+                           "the compiler that started this peer is gone");
+  }
+  return Status();
+}
+
+/// The session, if there can be no other.
+Conversation *Peer::Server::onlyOne() {
+  bool Only = Sites.size() == 1 && !Sites[0].ManySessions &&
+              Sessions.size() == 1 && !Sessions[0]->With.awaitsReply();
+  return Only ? &Sessions[0]->With : nullptr;
+}
+
+/// Waits until something has been found.
+Status Peer::Server::wait(Deadline Until) {
+  for (;;) {
+    if (lookAtMemory()) {
+      if (LookAgain.passed())
+        return lookAtFiles(now());
+      return Status();
+    }
+    if (Options.Sessions && Begun >= Options.Sessions && Sessions.empty())
+      return Status::error(StatusCode::PeerClosed,
+                           "all sessions have been served");
+    if (Conversation *One = onlyOne()) {
+      Expected<Answer> A = One->fetch(Until);
+      if (!A)
+        return A.status();
+      push(std::move(*A));
+    } else {
+      bool Spin = false;
+      for (auto &S : Sessions)
+        Spin |= !S->With.awaitsReply() && S->With.channel()->worthSpinning();
+      bool Came = Spin && !LookAgain.passed() && Spinning.spin(Until, [this] {
+        for (auto &S : Sessions)
+          if (!S->With.awaitsReply() && S->With.channel()->ready())
+            return true;
+        return false;
+      });
+      if (!Came)
+        if (Status S = lookAtFiles(Until); !S)
+          return S;
+    }
+    // A compiler may send what needs no answer for longer than we have time.
+    if (Until.passed() && Found.empty() && !lookAtMemory())
+      return noRequest();
+  }
+}
+
+Expected<Peer::Server::Answer> Peer::Server::next(Deadline Until) {
+  if (Latest && asker(*Latest))
+    return Status::error(StatusCode::InvalidArgument,
+                         "reply to the latest request first");
+  if (Found.empty())
+    if (Status S = wait(Until); !S)
+      return S;
+  if (Found.empty())
+    return noRequest();
+  Latest = std::move(Found.front());
+  Found.pop_front();
+  return Latest;
+}
+
+Status
+Peer::Server::nextBatch(Deadline Until, size_t Most,
+                        std::vector<std::shared_ptr<const Request>> &To) {
+  if (Found.empty())
+    if (Status S = wait(Until); !S)
+      return S;
+  // Others may have come meanwhile, some of which only the kernel knows.
+  lookAtMemory();
+  for (const auto &S : Sessions)
+    if (!S->With.awaitsReply() && !S->With.channel()->worthSpinning()) {
+      if (Status Failed = lookAtFiles(now()); !Failed)
+        return Failed;
+      break;
+    }
+  for (; !Found.empty() && (!Most || To.size() < Most); Found.pop_front())
+    To.push_back(std::move(Found.front()));
+  return To.empty() ? noRequest() : Status();
+}
+
+Conversation *Peer::Server::asker(const Question &Q) {
+  if (Q.done())
+    return nullptr;
+  for (auto &S : Sessions)
+    if (S->With.serial() == Q.serial())
+      return S->With.isOpen(Q) ? &S->With : nullptr;
+  return nullptr;
+}
+
+} // namespace cbridge

@@ -1,0 +1,78 @@
+//===- Server.h - Serves the compilers of all addresses ---------*- C++ -*-===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef CBRIDGE_PEER_SERVER_H
+#define CBRIDGE_PEER_SERVER_H
+
+#include "os/Spin.h"
+#include "peer/Conversation.h"
+
+#include <deque>
+
+namespace cbridge {
+
+/// Any number of sessions at any number of addresses, served by one thread:
+/// looks at all of them, spins for those in shared memory, then sleeps until
+/// one of their files wakes it.
+class Peer::Server {
+public:
+  using Answer = Conversation::Answer;
+
+  static Expected<std::unique_ptr<Server>>
+  open(Span<const std::string> Addresses, PeerOptions Options);
+
+  /// Waits until there is something for the policy, and takes the oldest.
+  Expected<Answer> next(Deadline Until);
+  /// The same for all that there is.
+  Status nextBatch(Deadline Until, size_t Most,
+                   std::vector<std::shared_ptr<const Request>> &To);
+  /// The session in which Q is open, or null.
+  Conversation *asker(const Question &Q);
+
+  std::vector<std::string> Addresses;
+  Answer Latest; // what next() gave
+
+private:
+  /// An address and the sessions it has now.
+  struct Site {
+    std::unique_ptr<Listener> Waiting;
+    bool ManySessions;
+    size_t Live = 0;
+  };
+  struct Session {
+    Conversation With;
+    size_t Site;
+    size_t FirstFile = 0, LastFile = 0; // in Files
+  };
+
+  explicit Server(PeerOptions Options) : Options(std::move(Options)) {}
+  Status listen(const std::string &Text, int Lifeline);
+  Status wait(Deadline Until);
+  bool lookAtMemory();
+  Status lookAtFiles(Deadline Until);
+  Status accept(Site &At, size_t Index);
+  void push(Answer A);
+  void collect(Session &S);
+  bool accepts(const Site &At) const;
+  void removeFinished();
+  Conversation *onlyOne();
+
+  PeerOptions Options;
+  int Lifeline = -1;
+  std::vector<Site> Sites;
+  std::vector<std::unique_ptr<Session>> Sessions;
+  std::deque<Answer> Found; // in the order of arrival
+  size_t Next = 0;          // whose turn it is to be looked at first
+  uint64_t Begun = 0;
+  os::FileSet Files;
+  std::vector<std::pair<size_t, size_t>> SiteFiles;
+  os::SpinHabit Spinning;
+  Deadline LookAgain = Deadline::in(std::chrono::seconds(0));
+};
+
+} // namespace cbridge
+
+#endif // CBRIDGE_PEER_SERVER_H
