@@ -129,7 +129,7 @@ Expected<Frame> StreamChannel::receive(Deadline Until) {
     dropFrame();
   if (Status S = ensureRoom(FirstCapacity); !S)
     return S;
-  for (;;) {
+  for (bool HasRead = false;; HasRead = true) {
     if (Filled) {
       Expected<bool> Complete = frameIsComplete();
       if (!Complete)
@@ -145,7 +145,7 @@ Expected<Frame> StreamChannel::receive(Deadline Until) {
             !S)
           return S;
       // Data may flow for longer than we have time.
-      if (Until.passed())
+      if (HasRead && Until.passed())
         return tooLate();
     }
     if (Status S = readMore(Until); !S)

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "os/Socket.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
 #include <fcntl.h>
@@ -115,13 +117,15 @@ Expected<File> connectUnix(const std::string &Path, int *Errno) {
   return Socket;
 }
 
-Transfer sendSome(int Socket, Bytes Data, Span<const int> Files) {
+Transfer sendSome(int Socket, Span<const Bytes> Pieces, Span<const int> Files) {
   assert(Files.size() <= FilesAtOnce);
-  iovec Part = {const_cast<unsigned char *>(Data.data()), Data.size()};
+  static_assert(sizeof(Bytes) == sizeof(iovec),
+                "a Span has the layout of an iovec: pointer, length");
   alignas(cmsghdr) char Control[CMSG_SPACE(FilesAtOnce * sizeof(int))] = {};
   msghdr Message = {};
-  Message.msg_iov = &Part;
-  Message.msg_iovlen = 1;
+  Message.msg_iov =
+      reinterpret_cast<iovec *>(const_cast<Bytes *>(Pieces.data()));
+  Message.msg_iovlen = std::min<size_t>(Pieces.size(), IOV_MAX);
   if (!Files.empty()) {
     Message.msg_control = Control;
     Message.msg_controllen = CMSG_SPACE(Files.size() * sizeof(int));

@@ -24,7 +24,7 @@ Expected<File> connectUnix(const std::string &Path, int *Errno);
 
 /// Sends what the socket takes now, and Files with the first byte. Raises no
 /// SIGPIPE.
-Transfer sendSome(int Socket, Bytes Data, Span<const int> Files);
+Transfer sendSome(int Socket, Span<const Bytes> Pieces, Span<const int> Files);
 /// Receives what is there, and appends files that come with it, up to MostFiles
 /// of them in all: more are closed.
 Transfer receiveSome(int Socket, MutableBytes To, std::vector<File> &Files,

@@ -6,6 +6,8 @@ if(CBRIDGE_BUILD_TESTS)
     ${CMAKE_CURRENT_LIST_DIR}/ChannelFixture.cpp
     ${CMAKE_CURRENT_LIST_DIR}/ChannelsUnderTest.cpp
     ${CMAKE_CURRENT_LIST_DIR}/HealthyChannelTest.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/RawPipe.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/RawShm.cpp
     ${CMAKE_CURRENT_LIST_DIR}/ServedPeer.cpp)
 
   # Both ends are threads of one process, which is what ThreadSanitizer can see.

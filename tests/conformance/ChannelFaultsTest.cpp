@@ -296,7 +296,9 @@ TEST_P(PeerFault, InsteadOfReply) {
     Expected<int64_t> Second = ask(Runner, 42);
     expectInTime(Watch);
     ASSERT_FALSE(Second) << "a stale " << *Second;
-    expectSays(Second.status(), F.Code, F.Says);
+    bool Half = std::string_view(F.Says).find("after") != std::string::npos;
+    expectSays(Second.status(), F.Code,
+               Half && Channel.WholeMessages ? "" : F.Says);
     expectFallsBackForGood(M, Runner, F.Code);
   }
   expectHealthy();
@@ -549,7 +551,8 @@ TEST_P(LargeRequests, AreNotRead) {
   Status S = askAtLength(Runner);
   GaveUp.set_value();
   EXPECT_LT(Watch.elapsed(), Short + Slack + milliseconds(200)); // encodes 8 MB
-  expectSays(S, StatusCode::Timeout, "does not take the message");
+  expectSays(S, StatusCode::Timeout,
+             Channel.WholeMessages ? "no answer" : "does not take the message");
   EXPECT_EQ(M.whyNot().code(), StatusCode::Timeout);
 }
 

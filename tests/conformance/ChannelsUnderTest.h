@@ -60,7 +60,10 @@ struct ChannelUnderTest {
   /// The scheme.
   std::string_view Name;
   /// A second compiler waits until the first is gone.
-  bool OneSessionAtATime;
+  bool OneSessionAtATime = false;
+  /// Once the two ends have greeted each other, a message is there as a whole
+  /// or not at all, and it waits where nobody has to take it.
+  bool WholeMessages = false;
   /// Where a peer can serve, in a directory of its own.
   std::string (*Address)(const std::string &Directory);
   /// A peer that serves Address; null if it cannot.
@@ -69,6 +72,9 @@ struct ChannelUnderTest {
   std::unique_ptr<RawEnd> (*MakeCompiler)(const std::string &Address,
                                           Manners How);
 };
+
+ChannelUnderTest pipeUnderTest();
+ChannelUnderTest shmUnderTest();
 
 /// Every channel of the library: a new one is an entry here.
 const std::vector<ChannelUnderTest> &channelsUnderTest();

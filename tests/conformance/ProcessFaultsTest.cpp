@@ -221,6 +221,8 @@ TEST_P(ProcessFaultsTest, CompilersDieAtRandom) {
 }
 
 TEST_P(ProcessFaultsTest, CompilersTakeTurns) {
+  if (!Channel.OneSessionAtATime)
+    GTEST_SKIP() << "sessions do not wait for each other";
   // The peer refuses to talk to two at once: it answers 0 if sessions mix.
   struct OneAtATime {
     uint64_t Session = 0;

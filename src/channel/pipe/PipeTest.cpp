@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "channel/PeerLock.h"
 #include "channel/pipe/PipeFiles.h"
 
 #include <cbridge/MLModelRunner.h>
@@ -77,10 +78,10 @@ TEST_F(PipeTest, AStateLeftBusyIsMendedByTheNextCompiler) {
 TEST_F(PipeTest, APeerMakesItsLockFileAnew) {
   std::optional<Peer> First = serve();
   os::File Lock = *os::openFile(pipe::lockFile(Base), O_RDWR);
-  EXPECT_TRUE(pipe::isNamed(Lock, pipe::lockFile(Base)));
+  EXPECT_TRUE(isNamed(Lock, pipe::lockFile(Base)));
   First.reset();
   Peer Second = serve();
-  EXPECT_FALSE(pipe::isNamed(Lock, pipe::lockFile(Base)));
+  EXPECT_FALSE(isNamed(Lock, pipe::lockFile(Base)));
   EXPECT_TRUE(serves(Second, Base));
 }
 

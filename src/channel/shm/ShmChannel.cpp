@@ -18,7 +18,7 @@ os::Transfer Greeting::readSome(int File, MutableBytes To) {
 
 os::Transfer Greeting::writeSome(int File, Span<const Bytes> Pieces) {
   Span<const int> Files(&SegmentToSend, SegmentToSend >= 0 ? 1 : 0);
-  os::Transfer T = os::sendSome(File, Pieces[0], Files);
+  os::Transfer T = os::sendSome(File, Pieces, Files);
   if (T.Kind == os::Transfer::Done)
     SegmentToSend = -1;
   return T;
