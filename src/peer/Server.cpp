@@ -74,7 +74,7 @@ Peer::Server::open(Span<const std::string> Addresses, PeerOptions Options) {
 
 void Peer::Server::push(Answer A) {
   if (A)
-    Found.push_back(std::move(A));
+    Found.push(std::move(A));
 }
 
 /// Whether a session may begin there now.
@@ -238,8 +238,7 @@ Expected<Peer::Server::Answer> Peer::Server::next(Deadline Until) {
       return S;
   if (Found.empty())
     return noRequest();
-  Latest = std::move(Found.front());
-  Found.pop_front();
+  Latest = Found.pop();
   return Latest;
 }
 
@@ -257,9 +256,10 @@ Peer::Server::nextBatch(Deadline Until, size_t Most,
         return Failed;
       break;
     }
-  for (; !Found.empty() && (!Most || To.size() < Most); Found.pop_front())
-    To.push_back(std::move(Found.front()));
-  return To.empty() ? noRequest() : Status();
+  size_t Before = To.size();
+  while (!Found.empty() && (!Most || To.size() - Before < Most))
+    To.push_back(Found.pop());
+  return To.size() == Before ? noRequest() : Status();
 }
 
 Conversation *Peer::Server::asker(const Question &Q) {

@@ -10,8 +10,6 @@
 #include "os/Spin.h"
 #include "peer/Conversation.h"
 
-#include <deque>
-
 namespace cbridge {
 
 /// Any number of sessions at any number of addresses, served by one thread:
@@ -48,6 +46,25 @@ private:
     size_t FirstFile = 0, LastFile = 0; // in Files
   };
 
+  /// What has come, in the order of arrival. Stops allocating.
+  class Queue {
+  public:
+    bool empty() const { return First == Each.size(); }
+    void push(Answer A) { Each.push_back(std::move(A)); }
+    Answer pop() {
+      Answer Oldest = std::move(Each[First++]);
+      if (empty()) {
+        Each.clear();
+        First = 0;
+      }
+      return Oldest;
+    }
+
+  private:
+    std::vector<Answer> Each;
+    size_t First = 0;
+  };
+
   explicit Server(PeerOptions Options) : Options(std::move(Options)) {}
   Status listen(const std::string &Text, int Lifeline);
   Status wait(Deadline Until);
@@ -64,8 +81,8 @@ private:
   int Lifeline = -1;
   std::vector<Site> Sites;
   std::vector<std::unique_ptr<Session>> Sessions;
-  std::deque<Answer> Found; // in the order of arrival
-  size_t Next = 0;          // whose turn it is to be looked at first
+  Queue Found;
+  size_t Next = 0; // whose turn it is to be looked at first
   uint64_t Begun = 0;
   os::FileSet Files;
   std::vector<std::pair<size_t, size_t>> SiteFiles;

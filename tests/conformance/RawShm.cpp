@@ -179,12 +179,13 @@ private:
     if (T.Kind != os::Transfer::Done)
       return false;
     Received.append(reinterpret_cast<char *>(Part), T.Size);
+    Welcome.append(reinterpret_cast<char *>(Part), T.Size);
     if (!Came.empty())
       if (auto Opened =
               os::SharedMemory::open(std::move(Came[0]), shm::SlotsEnd))
         Theirs = std::move(*Opened);
     // A compiler has greeted when the whole welcome has come.
-    if (!IsPeer && Theirs && frameIn(Received)) {
+    if (!IsPeer && Theirs && frameIn(Welcome)) {
       Unsent.clear();
       Greeting = false;
     }
@@ -193,7 +194,7 @@ private:
 
   bool IsPeer;
   bool Greeting = true, SegmentSent = false;
-  std::string Unsent, Received;
+  std::string Unsent, Received, Welcome;
   uint64_t Published = 0, Taken = 0;
 };
 
