@@ -5,13 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// RttHost measure RUNNER FLOOR REPETITIONS: asks RUNNER and, in turn, a bare
-// pair of FIFOs (FLOOR.out, FLOOR.in), and prints one JSON object. RttHost
-// memory RUNNER MESSAGES PID: growth of both processes.
+// RttHost measure RUNNER FLOOR REPETITIONS: asks RUNNER and, in turn, a floor
+// (see Floor.h), and prints one JSON object. RttHost memory RUNNER MESSAGES
+// PID: growth of both processes.
 //
 //===----------------------------------------------------------------------===//
 #include "AllocationCount.h"
 #include "Dot.h"
+#include "Floor.h"
 
 #include <cbridge/MLModelRunner.h>
 
@@ -21,10 +22,6 @@
 #include <cstdlib>
 #include <functional>
 #include <random>
-
-#include <fcntl.h>
-#include <sched.h>
-#include <unistd.h>
 
 using namespace cbridge;
 using Clock = std::chrono::steady_clock;
@@ -87,34 +84,6 @@ void smallTrips(const Ask &Trip, Measured &M, const std::vector<float> &X) {
   M.MedianUs.push_back(quantile(Times, 0.5));
   M.P99Us.push_back(quantile(Times, 0.99));
 }
-
-/// Bare FIFOs: the same floats, no framing, blocking reads and writes.
-class Floor {
-public:
-  explicit Floor(const std::string &Base) {
-    // The peer opens the other ends in the same order.
-    Out = ::open((Base + ".out").c_str(), O_WRONLY);
-    In = ::open((Base + ".in").c_str(), O_RDONLY);
-    ::fcntl(Out, F_SETPIPE_SZ, 1 << 20);
-  }
-  float operator()(Span<const float> X) const {
-    auto *At = reinterpret_cast<const char *>(X.data());
-    for (size_t Left = X.size() * sizeof(float); Left;) {
-      ssize_t Wrote = ::write(Out, At, Left);
-      if (Wrote <= 0)
-        std::abort();
-      At += Wrote;
-      Left -= size_t(Wrote);
-    }
-    float Y = 0;
-    if (::read(In, &Y, sizeof(Y)) != sizeof(Y))
-      std::abort();
-    return Y;
-  }
-
-private:
-  int Out, In;
-};
 
 MLModelRunner open(const std::string &Text, std::vector<int64_t> Shape) {
   Signature Sig({TensorSpec::create<float>("x", std::move(Shape))},
@@ -209,9 +178,12 @@ int measureInProcess(const std::string &Text) {
   return 0;
 }
 
-int measure(const std::string &Text, const std::string &FloorBase,
+int measure(const std::string &Text, const std::string &FloorSpec,
             int Repetitions) {
-  Floor Bare(FloorBase);
+  std::unique_ptr<bench::Floor> Least =
+      bench::Floor::open(FloorSpec, /*Host=*/true);
+  Least->rest();
+  Ask Bare = [&](Span<const float> V) { return Least->ask(V); };
   std::vector<std::vector<float>> Vectors;
   for (size_t Size = Smallest; Size <= Largest; Size += Step)
     Vectors.push_back(randomVector(Size));
@@ -226,13 +198,15 @@ int measure(const std::string &Text, const std::string &FloorBase,
       Ask Trip = [&](Span<const float> V) { return ask(R, V); };
       Measured Warm;
       study(Trip, Warm, Vectors);
-      study(Bare, Warm, Vectors);
       study(Trip, Ours, Vectors);
+      Least->resume();
+      study(Bare, Warm, Vectors);
       study(Bare, Floor, Vectors);
+      smallTrips(Bare, Floor, X);
+      Least->rest();
     }
     MLModelRunner R = open(Text, {int64_t(Small)});
     Ask Trip = [&](Span<const float> V) { return ask(R, V); };
-    smallTrips(Bare, Floor, X);
     smallTrips(Trip, Ours, X);
     size_t Before = bench::allocationCount();
     for (size_t I = 0; I < 1000; ++I)

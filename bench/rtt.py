@@ -3,7 +3,7 @@
 The published study: random float vectors of 500 to 50,000 elements in steps of 500, one fully
 connected layer, one float back; `total_ms` is the sum of the 100 round trips. `median_us` and
 `p99_us` are of 2,000 round trips of 64 floats. Each row has its floor from the same run: the same
-floats over a bare pair of FIFOs (of the same capacity) to the same model, alternating with ours.
+floats over bare FIFOs or bare shared memory to the same model, alternating with ours.
 `cores` 1: both ends on one core; 2: one each. Fields of build/bench/rtt.json: docs/benchmarks.md.
 """
 
@@ -27,6 +27,7 @@ import matplotlib.pyplot as plt
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build/release/bench"
 OUT = ROOT / "build/bench"
+RUNNERS = ["pipe", "shm"]
 Row = dict[str, Any]
 
 
@@ -68,26 +69,40 @@ def host(core: int, *arguments: str) -> Row:
     return row
 
 
-def measure_pipe(serdes: str, peer: str, cores: list[int], repetitions: int) -> Row:
+def make_floor(runner: str, folder: str, cores: list[int]) -> tuple[str, str]:
+    """The floor of a runner as bench/Floor.h names it, and its name in the table."""
+    if runner == "pipe":
+        os.mkfifo(f"{folder}/floor.out")
+        os.mkfifo(f"{folder}/floor.in")
+        return f"fifo:{folder}/floor", "raw-fifo"
+    kind = "segment" if len(cores) > 1 else "segment-yield"
+    with open(f"/dev/shm/{Path(folder).name}", "wb") as file:
+        file.truncate(256 + 50_000 * 4)
+    return f"{kind}:{file.name}", f"raw-{kind}"
+
+
+def measure(runner: str, serdes: str, peer: str, cores: list[int], repetitions: int) -> Row:
     with tempfile.TemporaryDirectory() as folder:
-        floor, address = f"{folder}/floor", f"pipe:{folder}/bridge"
-        os.mkfifo(floor + ".out")
-        os.mkfifo(floor + ".in")
-        with (
-            Peer(peer, cores[-1], "floor", floor, str(repetitions)),
-            Peer(peer, cores[-1], "bridge", address),
-        ):
-            measured = host(
-                cores[0], "measure", f"{address}?serdes={serdes}", floor, str(repetitions)
-            )
+        address = f"{runner}:{folder}/bridge"
+        floor, name = make_floor(runner, folder, cores)
+        try:
+            with (
+                Peer(peer, cores[-1], "floor", floor),
+                Peer(peer, cores[-1], "bridge", address),
+            ):
+                measured = host(
+                    cores[0], "measure", f"{address}?serdes={serdes}", floor, str(repetitions)
+                )
+        finally:
+            Path(f"/dev/shm/{Path(folder).name}").unlink(missing_ok=True)
     return {
-        "runner": "pipe",
+        "runner": runner,
         "serdes": serdes,
         "peer": peer,
         "host": "c++",
         "cores": len(cores),
         **measured,
-        "floor": "raw-fifo",
+        "floor": name,
     }
 
 
@@ -105,9 +120,9 @@ def measure_constant(core: int) -> Row:
     }
 
 
-def measure_memory(serdes: str, cores: list[int], messages: int) -> Row:
+def measure_memory(runner: str, serdes: str, cores: list[int], messages: int) -> Row:
     with tempfile.TemporaryDirectory() as folder:
-        address = f"pipe:{folder}/bridge"
+        address = f"{runner}:{folder}/bridge"
         with Peer("python", cores[-1], "bridge", address) as peer:
             measured = host(
                 cores[0],
@@ -116,7 +131,7 @@ def measure_memory(serdes: str, cores: list[int], messages: int) -> Row:
                 str(messages),
                 str(peer.process.pid),
             )
-    return {"runner": "pipe", "serdes": serdes, **measured}
+    return {"runner": runner, "serdes": serdes, **measured}
 
 
 def ratio(row: Row, field: str) -> str:
@@ -157,7 +172,7 @@ def draw(rows: list[Row], path: Path) -> None:
             [p - 0.2 for p in place],
             [r[f"floor_{field}"] for r in rows],
             0.4,
-            label="floor: bare FIFOs",
+            label="floor",
             color="0.7",
         )
         for p, row in zip(place, rows, strict=True):
@@ -174,7 +189,11 @@ def draw(rows: list[Row], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer repetitions, for a first look")
-    quick = parser.parse_args().quick
+    parser.add_argument(
+        "--only", action="append", choices=RUNNERS, help="these runners (default: all)"
+    )
+    given = parser.parse_args()
+    quick, only = given.quick, given.only or RUNNERS
     repetitions, messages = (2, 1_000) if quick else (9, 10_000)
     free = sorted(os.sched_getaffinity(0))
     placements = [free[:1]] + ([free[:2]] if len(free) > 1 else [])
@@ -190,12 +209,18 @@ def main() -> None:
     done("constant")
     for peer in ("python", "c++"):
         for cores in placements:
-            for serdes in ("bitstream", "json"):
-                rows.append(measure_pipe(serdes, peer, cores, repetitions))
-                done(f"pipe+{serdes}, {peer} peer, {len(cores)} core(s)")
-    for serdes, count in (("bitstream", messages), ("json", messages // 10)):
-        memory.append(measure_memory(serdes, placements[-1], count))
-        done(f"memory, pipe+{serdes}")
+            for runner, serdes in (("pipe", "bitstream"), ("pipe", "json"), ("shm", "bitstream")):
+                if runner in only:
+                    rows.append(measure(runner, serdes, peer, cores, repetitions))
+                    done(f"{runner}+{serdes}, {peer} peer, {len(cores)} core(s)")
+    for runner, serdes, count in (
+        ("pipe", "bitstream", messages),
+        ("pipe", "json", messages // 10),
+        ("shm", "bitstream", messages),
+    ):
+        if runner in only:
+            memory.append(measure_memory(runner, serdes, placements[-1], count))
+            done(f"memory, {runner}+{serdes}")
 
     OUT.mkdir(parents=True, exist_ok=True)
     (OUT / "rtt.json").write_text(json.dumps(rows, indent=1) + "\n")

@@ -37,12 +37,15 @@ public:
   /// Tells apart sessions, and the runners (threads) within one.
   uint64_t session() const { return Session; }
   uint32_t runner() const { return Runner; }
+  /// Which of the peer's addresses the compiler came to.
+  size_t address() const { return Address; }
 
 protected:
   std::string Context;
   std::optional<double> Reward;
   uint64_t Session = 0;
   uint32_t Runner = 0;
+  size_t Address = 0;
   bool Done = false, Truncated = false;
 };
 
@@ -98,6 +101,12 @@ public:
   Status nextBatch(Deadline Until,
                    std::vector<std::shared_ptr<const Request>> &To,
                    size_t Most = 0);
+  /// Whether something comes, looking at shared memory for so long. Makes no
+  /// system call.
+  bool comesSoon(std::chrono::nanoseconds Within);
+  /// Whether there are compilers that may still ask, beside those that wait for
+  /// a reply.
+  bool waitsForMore() const;
   /// What decision(), awaitsReply(), reply() and fail() do for the latest
   /// question of next(), for any question of this peer that is open.
   TensorStorage &decision(const Request &R);

@@ -60,6 +60,7 @@ public:
   const Status &status() const;
   size_t size() const;
   const TensorSpec &spec(size_t I) const;
+  const std::vector<TensorSpec> &specs() const;
   MutableBytes bytes(size_t I);
   TensorView view(size_t I) const;
   /// All views, in order; valid until the next resize.

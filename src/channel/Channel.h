@@ -10,6 +10,7 @@
 #include "channel/Frame.h"
 #include "core/AlignedBuffer.h"
 #include "os/FileSet.h"
+#include "os/Spin.h"
 #include "tensor/Message.h"
 
 #include <cbridge/Deadline.h>
@@ -54,7 +55,7 @@ public:
   virtual Expected<TensorStorage> makeTensors(std::vector<TensorSpec> Specs);
   /// Whether the next frame may come without the kernel's help, so that looking
   /// for it a while is better than to sleep at once.
-  virtual bool worthSpinning() const { return false; }
+  virtual os::Spin spinning() const { return os::Spin::Not; }
   /// From now on, payloads may come with lent pieces; see Frame.
   virtual void lendPayloads();
   /// The other end does not behave: when this is destroyed, wait for it no

@@ -100,11 +100,15 @@ Ready waitWritable(int File, Deadline Until, int Cancel) {
 
 void yield() { ::sched_yield(); }
 
-unsigned usableCores() {
+int onlyCore() {
   cpu_set_t Cores;
-  if (::sched_getaffinity(0, sizeof(Cores), &Cores) != 0)
-    return 1;
-  return unsigned(CPU_COUNT(&Cores));
+  if (::sched_getaffinity(0, sizeof(Cores), &Cores) != 0 ||
+      CPU_COUNT(&Cores) != 1)
+    return -1;
+  int Core = 0;
+  while (!CPU_ISSET(Core, &Cores))
+    ++Core;
+  return Core;
 }
 
 bool hungUp(int Pipe) {

@@ -13,8 +13,9 @@
 
 namespace cbridge::os {
 
-/// Cores on which this thread may run.
-unsigned usableCores();
+/// The number of the only core on which this thread may run, or -1 if there are
+/// several.
+int onlyCore();
 
 /// Tells the processor that we are waiting for another core.
 inline void relax() {
@@ -25,19 +26,25 @@ inline void relax() {
 #endif
 }
 
+/// How to wait for memory that another process writes, before sleeping.
+enum class Spin {
+  Not,   ///< it needs the kernel
+  Yield, ///< we share a core: let it run
+  Look,  ///< it has a core of its own: look again and again
+};
+
 /// Waits for memory that another process writes, for about as long as waking up
 /// from a sleep would take. Learns when that is in vain, and then tries only
-/// now and then. With one core there is nobody to wait for: it lets others run
-/// instead, once or twice.
+/// now and then.
 class SpinHabit {
 public:
-  SpinHabit() : Alone(usableCores() < 2) {}
-
   /// Whether Arrived() came true.
-  template <typename Callable> bool spin(Deadline Until, Callable &&Arrived) {
-    if (Luck == 0 && ++Skipped % 64 != 0)
+  template <typename Callable>
+  bool spin(Spin How, Deadline Until, Callable &&Arrived) {
+    if (How == Spin::Not || (Luck == 0 && ++Skipped % 64 != 0))
       return false;
-    bool Came = Alone ? yieldFor(Arrived) : spinFor(Until, Arrived);
+    bool Came =
+        How == Spin::Yield ? yieldFor(Arrived) : spinFor(Until, Arrived);
     if (Came)
       Luck = Luck < MostLuck ? Luck + 1 : MostLuck;
     else
@@ -81,7 +88,6 @@ private:
     return Arrived();
   }
 
-  bool Alone;
   unsigned Luck = MostLuck / 2, Skipped = 0;
 };
 

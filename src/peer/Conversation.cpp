@@ -92,6 +92,7 @@ Status Conversation::greet(const Frame &F) {
   auto Terms = std::make_shared<cbridge::Terms>();
   Terms->Session = F.Header.Session;
   Terms->Serial = Serial;
+  Terms->Address = Address;
   Terms->Sig = std::move(H->Sig);
   Terms->Features =
       std::make_shared<std::vector<TensorSpec>>(Terms->Sig.inputs());

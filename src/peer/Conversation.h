@@ -20,9 +20,10 @@ class Conversation {
 public:
   using Answer = std::shared_ptr<const Question>;
 
-  Conversation(uint64_t Serial, std::unique_ptr<Channel> Over,
+  Conversation(uint64_t Serial, size_t Address, std::unique_ptr<Channel> Over,
                const PeerOptions &Options)
-      : Serial(Serial), Over(std::move(Over)), Options(Options) {}
+      : Serial(Serial), Address(Address), Over(std::move(Over)),
+        Options(Options) {}
 
   /// The next thing for the policy: a question or the end of an episode. Null:
   /// there is nothing yet. A time-out is the only failure: whatever else goes
@@ -56,6 +57,7 @@ private:
   std::shared_ptr<Question> freshQuestion();
 
   const uint64_t Serial;
+  const size_t Address;
   std::unique_ptr<Channel> Over;
   const PeerOptions &Options;
   Deadline GreetBy = Deadline::in(std::chrono::seconds(30));

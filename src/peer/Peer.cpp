@@ -44,6 +44,12 @@ Status Peer::nextBatch(Deadline Until,
   return S->nextBatch(Until, Most, To);
 }
 
+bool Peer::comesSoon(std::chrono::nanoseconds Within) {
+  return S->comesSoon(Within);
+}
+
+bool Peer::waitsForMore() const { return S->waitsForMore(); }
+
 bool Peer::awaitsReply() const { return S->Latest && awaitsReply(*S->Latest); }
 
 TensorStorage &Peer::decision() {

@@ -19,6 +19,8 @@ struct Terms {
   uint64_t Session = 0;
   /// Counts the sessions of a peer: compilers choose Session, and may lie.
   uint64_t Serial = 0;
+  /// Which of the peer's addresses.
+  size_t Address = 0;
   Signature Sig;
   DecodedTensors::SpecList Features;
 };
@@ -35,6 +37,7 @@ public:
              const std::string &About) {
     Of = std::move(T);
     Session = Of->Session;
+    Address = Of->Address;
     Runner = H.Runner;
     Context = About;
     Reward.reset();
@@ -48,6 +51,7 @@ public:
                 std::optional<double> LastReward, bool Broken) {
     Of = Last->Of;
     Session = Last->Session;
+    Address = Last->Address;
     Runner = Last->Runner;
     Context = Last->Context;
     Reward = LastReward;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "peer/Server.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <unistd.h>
@@ -127,8 +128,8 @@ Status Peer::Server::accept(Site &At, size_t Index) {
       return Came.status().code() == StatusCode::Timeout ? Status()
                                                          : Came.status();
     ++At.Live;
-    Sessions.push_back(std::unique_ptr<Session>(
-        new Session{Conversation(++Begun, std::move(*Came), Options), Index}));
+    Sessions.push_back(std::unique_ptr<Session>(new Session{
+        Conversation(++Begun, Index, std::move(*Came), Options), Index}));
     // It has begun with something to say.
     if (Expected<Answer> A = Sessions.back()->With.fetch(now()))
       push(std::move(*A));
@@ -193,6 +194,46 @@ Conversation *Peer::Server::onlyOne() {
   return Only ? &Sessions[0]->With : nullptr;
 }
 
+bool Peer::Server::someAreReady() const {
+  for (const auto &S : Sessions)
+    if (!S->With.awaitsReply() && S->With.channel() &&
+        S->With.channel()->ready())
+      return true;
+  return false;
+}
+
+os::Spin Peer::Server::howToSpin() const {
+  os::Spin How = os::Spin::Not;
+  for (const auto &S : Sessions)
+    if (!S->With.awaitsReply() && S->With.channel())
+      How = std::max(How, S->With.channel()->spinning());
+  return How;
+}
+
+bool Peer::Server::comesSoon(std::chrono::nanoseconds Within) {
+  if (!Found.empty())
+    return true;
+  // Spinning would only keep the compiler from its core.
+  if (howToSpin() != os::Spin::Look)
+    return someAreReady();
+  Deadline Until = Deadline::in(Within);
+  do {
+    for (int Looks = 0; Looks < 16; ++Looks) {
+      if (someAreReady())
+        return true;
+      os::relax();
+    }
+  } while (!Until.passed());
+  return false;
+}
+
+bool Peer::Server::waitsForMore() const {
+  for (const auto &S : Sessions)
+    if (!S->With.awaitsReply())
+      return true;
+  return false;
+}
+
 /// Waits until something has been found.
 Status Peer::Server::wait(Deadline Until) {
   for (;;) {
@@ -210,15 +251,9 @@ Status Peer::Server::wait(Deadline Until) {
         return A.status();
       push(std::move(*A));
     } else {
-      bool Spin = false;
-      for (auto &S : Sessions)
-        Spin |= !S->With.awaitsReply() && S->With.channel()->worthSpinning();
-      bool Came = Spin && !LookAgain.passed() && Spinning.spin(Until, [this] {
-        for (auto &S : Sessions)
-          if (!S->With.awaitsReply() && S->With.channel()->ready())
-            return true;
-        return false;
-      });
+      bool Came =
+          !LookAgain.passed() &&
+          Spinning.spin(howToSpin(), Until, [this] { return someAreReady(); });
       if (!Came)
         if (Status S = lookAtFiles(Until); !S)
           return S;
@@ -251,7 +286,8 @@ Peer::Server::nextBatch(Deadline Until, size_t Most,
   // Others may have come meanwhile, some of which only the kernel knows.
   lookAtMemory();
   for (const auto &S : Sessions)
-    if (!S->With.awaitsReply() && !S->With.channel()->worthSpinning()) {
+    if (!S->With.awaitsReply() &&
+        S->With.channel()->spinning() == os::Spin::Not) {
       if (Status Failed = lookAtFiles(now()); !Failed)
         return Failed;
       break;

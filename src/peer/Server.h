@@ -27,6 +27,8 @@ public:
   /// The same for all that there is.
   Status nextBatch(Deadline Until, size_t Most,
                    std::vector<std::shared_ptr<const Request>> &To);
+  bool comesSoon(std::chrono::nanoseconds Within);
+  bool waitsForMore() const;
   /// The session in which Q is open, or null.
   Conversation *asker(const Question &Q);
 
@@ -69,6 +71,8 @@ private:
   Status listen(const std::string &Text, int Lifeline);
   Status wait(Deadline Until);
   bool lookAtMemory();
+  bool someAreReady() const;
+  os::Spin howToSpin() const;
   Status lookAtFiles(Deadline Until);
   Status accept(Site &At, size_t Index);
   void push(Answer A);

@@ -198,6 +198,8 @@ const Status &TensorStorage::status() const { return T->Failure; }
 size_t TensorStorage::size() const { return T->Specs.size(); }
 const TensorSpec &TensorStorage::spec(size_t I) const { return T->Specs[I]; }
 
+const std::vector<TensorSpec> &TensorStorage::specs() const { return T->Specs; }
+
 MutableBytes TensorStorage::bytes(size_t I) {
   return {T->Each[I].Data, T->Each[I].Size};
 }

@@ -65,7 +65,9 @@ void assign(nb::handle Value, const TensorSpec &Spec, const char *What,
 bool assignNumber(nb::handle Value, const TensorSpec &Spec, const char *What,
                   MutableBytes To);
 
+void bindBatch(nb::module_ &M);
 void bindPeer(nb::module_ &M);
+void bindRequest(nb::module_ &M);
 void bindRunner(nb::module_ &M);
 
 } // namespace cbridge::python

@@ -12,24 +12,26 @@ from . import _core
 from ._core import Request
 from .spec import TensorSpec, raw_specs
 
-_open: weakref.WeakSet[CompilerInterface] = weakref.WeakSet()
+#: What a forked worker must let go of.
+serving: weakref.WeakSet[_core.Peer] = weakref.WeakSet()
 
 
 def _let_go() -> None:
     """A forked worker must not keep compilers waiting for a trainer that is gone."""
-    for interface in list(_open):
-        interface._forked()
+    for peer in list(serving):
+        peer._forked()
 
 
 os.register_at_fork(after_in_child=_let_go)
 
 
 class CompilerInterface(_core.Peer):
-    """Answers the questions of compilers at an address such as `pipe:/tmp/x/base`.
+    """Answers the questions of compilers at an address such as `shm:name` or `pipe:/tmp/x/base`.
 
-    Without an address it is the peer that a runner started (`spawn=`). One compiler after the
-    other is served; one that lies or dies ends only its own session, which is logged as a warning
-    of the logger `compiler_bridge`.
+    Without an address it is the peer that a runner started (`spawn=`). Over a pipe, one compiler
+    after the other is served; in shared memory any number of them, one question at a time (see
+    CompilerPool for many). One that lies or dies ends only its own session, which is logged as a
+    warning of the logger `compiler_bridge`.
 
         with CompilerInterface("pipe:/tmp/x/base") as compiler:
             for request in compiler:
@@ -41,7 +43,8 @@ class CompilerInterface(_core.Peer):
     after `close()`, which any thread may call. Ctrl-C works while waiting.
 
     `inputs` and `outputs`: refuse compilers that do not send these features or want another
-    decision. `max_message`: refuse larger messages (bytes).
+    decision. `max_message`: refuse larger messages (bytes). `copy=False`: arrays may lie in the
+    compiler's own memory (`shm:`), where they are valid only until the reply.
     """
 
     def __init__(
@@ -52,10 +55,13 @@ class CompilerInterface(_core.Peer):
         outputs: Sequence[TensorSpec] | TensorSpec | None = None,
         sessions: int = 0,
         max_message: int = 1 << 30,
+        copy: bool = True,
     ) -> None:
-        super().__init__(address, raw_specs(inputs), raw_specs(outputs), sessions, max_message)
+        super().__init__(
+            [address], raw_specs(inputs), raw_specs(outputs), sessions, max_message, copy
+        )
         self._stored: Mapping[str, Any] | Any | None = None
-        _open.add(self)
+        serving.add(self)
 
     def __enter__(self) -> CompilerInterface:
         return self
@@ -71,6 +77,11 @@ class CompilerInterface(_core.Peer):
                 self.fail(f"{type(error).__name__}: {error}")
         finally:
             self.close()
+
+    @property
+    def address(self) -> str:
+        """Where it serves."""
+        return self.addresses[0]
 
     def populate_buffer(self, decision: Mapping[str, Any] | Any) -> None:
         """Stores the reply that the next `evaluate` sends."""

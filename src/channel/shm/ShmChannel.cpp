@@ -51,8 +51,15 @@ Status ShmChannel::sendGreeting(FrameHeader H, const Message &Payload,
   }
   Status S = Greet->send(H, Payload, Until);
   if (S.ok() && Introduces && Theirs)
-    Greet.reset(); // what follows is in the segments
+    beginTalking();
   return S;
+}
+
+/// What follows is in the segments.
+void ShmChannel::beginTalking() {
+  Greet.reset();
+  uint32_t Mine = Ours->control().OnlyCore, Other = Theirs->control().OnlyCore;
+  How = Mine && Mine == Other ? os::Spin::Yield : os::Spin::Look;
 }
 
 Expected<Frame> ShmChannel::receiveGreeting(Deadline Until) {
@@ -74,7 +81,7 @@ Expected<Frame> ShmChannel::receiveGreeting(Deadline Until) {
     return Status::error(StatusCode::OutOfMemory, "no memory for a welcome");
   std::memcpy(Buffer->Copied.data(), F->Payload.data(), F->Payload.size());
   Frame Copy{F->Header, {Buffer->Copied.data(), F->Payload.size()}, {}};
-  Greet.reset();
+  beginTalking();
   return Copy;
 }
 
@@ -150,10 +157,10 @@ void ShmChannel::endWait(bool Woken) {
 }
 
 Status ShmChannel::awaitFrame(Deadline Until) {
-  if (Spinning.spin(Until, [this] { return arrived(); }))
+  if (Spinning.spin(How, Until, [this] { return arrived(); }))
     return Status();
   for (;;) {
-    os::FileSet Files;
+    Files.clear();
     bool Sleep = beginWait(Files), Woken = false;
     if (Sleep)
       Woken = os::waitReadable(Socket.get(), Until) == os::Ready::Yes;

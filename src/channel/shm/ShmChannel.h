@@ -43,7 +43,7 @@ public:
               Deadline Until) override;
   Expected<Frame> receive(Deadline Until) override;
   std::shared_ptr<const void> keepPayload() override;
-  bool worthSpinning() const override { return !Greet; }
+  os::Spin spinning() const override { return How; }
   Expected<TensorStorage> makeTensors(std::vector<TensorSpec> Specs) override;
   void lendPayloads() override { Lends = true; }
   const std::string &name() const override { return Name; }
@@ -58,6 +58,7 @@ private:
   Status sendGreeting(FrameHeader Header, const Message &Payload,
                       Deadline Until);
   Expected<Frame> receiveGreeting(Deadline Until);
+  void beginTalking();
   Status awaitRoom(const Message &Payload, Deadline Until);
   Status awaitFrame(Deadline Until);
   Expected<Frame> take();
@@ -85,7 +86,9 @@ private:
   Recycler<Payload> Buffers;
   std::shared_ptr<Payload> Buffer;
   Described Latest;
+  os::Spin How = os::Spin::Not;
   os::SpinHabit Spinning;
+  os::FileSet Files; // only while it sleeps
 };
 
 } // namespace cbridge::shm

@@ -23,8 +23,11 @@ struct Control {
   alignas(64) std::atomic<uint64_t> Consumed;
   /// Not 0 while the owner sleeps and wants a byte on the socket.
   alignas(64) std::atomic<uint32_t> Sleeping;
+  /// One more than the number of the only core on which the owner may run; 0 if
+  /// there are several. Two ends with one core do not spin.
+  alignas(64) uint32_t OnlyCore;
 };
-static_assert(sizeof(Control) == 192 &&
+static_assert(sizeof(Control) == 256 &&
               std::atomic<uint64_t>::is_always_lock_free);
 
 /// A range of the segment.

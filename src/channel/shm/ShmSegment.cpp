@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "channel/shm/ShmSegment.h"
 
+#include "os/Spin.h"
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -38,7 +40,8 @@ OwnSegment::create(const std::vector<TensorSpec> &Specs, size_t MaxMessage) {
     std::unique_ptr<OwnSegment> Made(new OwnSegment(std::move(*Memory)));
     if (Status S = Made->Memory->commit(0, SlotsEnd); !S)
       return S;
-    new (Made->Memory->data()) Control();
+    auto *Begin = new (Made->Memory->data()) Control();
+    Begin->OnlyCore = uint32_t(os::onlyCore() + 1);
     Made->Growing = Largest;
     Made->Bulk = os::Region(Made->Memory, SlotsEnd, BulkSize);
     Made->Reserved = SlotsEnd + BulkSize;

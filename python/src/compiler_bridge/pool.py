@@ -1,0 +1,126 @@
+"""The model's end for many compilers at once."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from types import TracebackType
+
+from . import _core
+from ._core import Batch
+from .compiler import serving
+from .spec import TensorSpec, raw_specs
+
+
+class CompilerPool(_core.Peer):
+    """Serves any number of compilers and hands over their questions in batches.
+
+        with CompilerPool(8) as pool:                       # or CompilerPool(["shm:a", "pipe:/x/b"])
+            start_compilers(pool.addresses)
+            for batch in pool:
+                batch.reply({"action": policy(batch["embedding"])})   # (n, …) in, (n, …) out
+
+    `workers`: how many addresses to make, in a directory of its own, or the addresses themselves.
+    Worker number `i` is the one that asks at `addresses[i]`. `scheme`: what those addresses are.
+
+    A batch holds the questions that are there, all of one signature; compilers with different
+    signatures come in batches of their own. Features of fixed shape are arrays with one row per
+    question, others are lists. `batch.ended` has the ends of episodes (see CompilerInterface) since
+    the last batch; a batch may have nothing else, and then has length 0. A compiler that dies ends
+    its own episode (`truncated`) and nothing else.
+
+    `linger`: wait so many seconds for more questions after the first. `max_batch`: at most so many.
+    The other options are those of CompilerInterface.
+    """
+
+    def __init__(
+        self,
+        workers: int | Sequence[str] = 1,
+        *,
+        scheme: str = "shm",
+        inputs: Sequence[TensorSpec] | None = None,
+        outputs: Sequence[TensorSpec] | TensorSpec | None = None,
+        sessions: int = 0,
+        max_message: int = 1 << 30,
+        copy: bool = True,
+        linger: float = 0.0,
+        max_batch: int = 0,
+    ) -> None:
+        if isinstance(workers, str):
+            raise TypeError("addresses are a list; for one address write [address]")
+        self._remove_directory = lambda: None
+        if isinstance(workers, int):
+            if workers < 1:
+                raise ValueError(f"a pool needs workers, not {workers}")
+            folder = tempfile.mkdtemp(prefix="cbridge-pool-")
+            self._remove_directory = weakref.finalize(
+                self, shutil.rmtree, folder, ignore_errors=True
+            )
+            workers = [f"{scheme}:{folder}/{i}" for i in range(workers)]
+        elif not workers:
+            raise ValueError("a pool needs addresses")
+        if linger < 0 or max_batch < 0:
+            raise ValueError("linger and max_batch cannot be negative")
+        self._linger = linger
+        self._max_batch = max_batch
+        self._batches: deque[Batch] = deque()
+        self._given: list[Batch] = []
+        try:
+            super().__init__(
+                list(workers),
+                raw_specs(inputs),
+                raw_specs(outputs),
+                sessions,
+                max_message,
+                copy,
+            )
+        except BaseException:
+            self._remove_directory()
+            raise
+        serving.add(self)
+
+    def __enter__(self) -> CompilerPool:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        with contextlib.ExitStack() as closing:
+            closing.callback(self.close)
+            if error is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit)):
+                for batch in [*self._given, *self._batches]:
+                    batch.fail(f"{type(error).__name__}: {error}")
+
+    def __iter__(self) -> CompilerPool:  # type: ignore[override]
+        return self
+
+    def __next__(self) -> Batch:  # type: ignore[override]
+        batch = self.next(None)
+        if batch is None:
+            raise StopIteration
+        return batch
+
+    def next(self, timeout: float | None = None) -> Batch | None:  # type: ignore[override]
+        """The next batch, or None if there will be no more; BridgeTimeout after so many seconds."""
+        if not self._batches:
+            self._batches.extend(
+                _core.next_batches(self, timeout, self._linger, self._max_batch)
+            )
+            self._given.clear()
+        if not self._batches:
+            return None
+        batch = self._batches.popleft()
+        self._given.append(batch)
+        return batch
+
+    def close(self) -> None:
+        """Stops serving and removes what was made. Any thread may call it."""
+        super().close()
+        self._remove_directory()
