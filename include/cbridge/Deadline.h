@@ -18,6 +18,8 @@ public:
   using Clock = std::chrono::steady_clock;
 
   static Deadline never() { return Deadline(Clock::time_point::max()); }
+  /// One that has passed: for a look without waiting.
+  static Deadline past() { return Deadline(Clock::time_point::min()); }
   static Deadline in(std::chrono::nanoseconds Duration) {
     auto Now = Clock::now();
     if (Duration >= Clock::time_point::max() - Now)
@@ -31,8 +33,8 @@ public:
   std::chrono::nanoseconds remaining() const {
     if (isNever())
       return std::chrono::nanoseconds::max();
-    auto Left = End - Clock::now();
-    return Left.count() > 0 ? Left : std::chrono::nanoseconds::zero();
+    auto Now = Clock::now();
+    return End > Now ? End - Now : std::chrono::nanoseconds::zero();
   }
   /// The earlier of the two.
   Deadline operator&(Deadline Other) const {

@@ -16,8 +16,6 @@ namespace cbridge {
 /// While memory alone keeps us busy, files are looked at this often.
 static constexpr std::chrono::milliseconds FilesEvery(1);
 
-static Deadline now() { return Deadline::in(std::chrono::seconds(0)); }
-
 static Status noRequest() {
   return Status::error(StatusCode::Timeout, "no request yet");
 }
@@ -88,7 +86,7 @@ bool Peer::Server::accepts(const Site &At) const {
 void Peer::Server::collect(Session &S) {
   while (S.With.channel() && !S.With.awaitsReply() &&
          S.With.channel()->ready()) {
-    Expected<Answer> A = S.With.fetch(now());
+    Expected<Answer> A = S.With.fetch(Deadline::past());
     if (!A)
       return;
     push(std::move(*A));
@@ -123,7 +121,8 @@ bool Peer::Server::lookAtMemory() {
 
 Status Peer::Server::accept(Site &At, size_t Index) {
   while (accepts(At)) {
-    Expected<std::unique_ptr<Channel>> Came = At.Waiting->accept(now());
+    Expected<std::unique_ptr<Channel>> Came =
+        At.Waiting->accept(Deadline::past());
     if (!Came)
       return Came.status().code() == StatusCode::Timeout ? Status()
                                                          : Came.status();
@@ -131,7 +130,7 @@ Status Peer::Server::accept(Site &At, size_t Index) {
     Sessions.push_back(std::unique_ptr<Session>(new Session{
         Conversation(++Begun, Index, std::move(*Came), Options), Index}));
     // It has begun with something to say.
-    if (Expected<Answer> A = Sessions.back()->With.fetch(now()))
+    if (Expected<Answer> A = Sessions.back()->With.fetch(Deadline::past()))
       push(std::move(*A));
   }
   return Status();
@@ -159,7 +158,7 @@ Status Peer::Server::lookAtFiles(Deadline Until) {
   size_t Cancel = Files.size();
   if (Lifeline >= 0)
     Files.add(Lifeline);
-  bool Woken = Files.wait(Sleep ? Until : now());
+  bool Woken = Files.wait(Sleep ? Until : Deadline::past());
   for (auto &S : Sessions) {
     if (S->With.awaitsReply())
       continue;
@@ -169,7 +168,7 @@ Status Peer::Server::lookAtFiles(Deadline Until) {
   for (size_t I = 0; I < Sessions.size(); ++I) {
     Session &S = *Sessions[I];
     if (Woken && !S.With.awaitsReply() && Files.woken(S.FirstFile, S.LastFile))
-      if (Expected<Answer> A = S.With.fetch(now()))
+      if (Expected<Answer> A = S.With.fetch(Deadline::past()))
         push(std::move(*A));
   }
   for (size_t I = 0; I < Sites.size(); ++I)
@@ -239,7 +238,7 @@ Status Peer::Server::wait(Deadline Until) {
   for (;;) {
     if (lookAtMemory()) {
       if (LookAgain.passed())
-        return lookAtFiles(now());
+        return lookAtFiles(Deadline::past());
       return Status();
     }
     if (Options.Sessions && Begun >= Options.Sessions && Sessions.empty())
@@ -288,7 +287,7 @@ Peer::Server::nextBatch(Deadline Until, size_t Most,
   for (const auto &S : Sessions)
     if (!S->With.awaitsReply() &&
         S->With.channel()->spinning() == os::Spin::Not) {
-      if (Status Failed = lookAtFiles(now()); !Failed)
+      if (Status Failed = lookAtFiles(Deadline::past()); !Failed)
         return Failed;
       break;
     }
