@@ -49,15 +49,16 @@ public:
       const void *Found =
           Have > Seen ? std::memchr(Start + Seen, '\n', Have - Seen) : nullptr;
       if (Found) {
-        size_t Length = size_t(static_cast<const unsigned char *>(Found) - Start);
+        size_t Length =
+            size_t(static_cast<const unsigned char *>(Found) - Start);
         Text = {reinterpret_cast<const char *>(Start), Length};
         skip(Length + 1);
         return true;
       }
       Seen = Have;
       if (Seen > MaxLine) {
-        Failure = Status::error(StatusCode::Protocol,
-                                "a line of more than 16 MiB");
+        Failure =
+            Status::error(StatusCode::Protocol, "a line of more than 16 MiB");
         return false;
       }
       if (!more())
@@ -146,7 +147,8 @@ struct LogReader::State {
   }
   const TensorSpec &spec(size_t I) const {
     size_t Inputs = Header.Sig.inputs().size();
-    return I < Inputs ? Header.Sig.inputs()[I] : Header.Sig.outputs()[I - Inputs];
+    return I < Inputs ? Header.Sig.inputs()[I]
+                      : Header.Sig.outputs()[I - Inputs];
   }
 
   Status readHeader();
@@ -202,8 +204,8 @@ Status LogReader::State::readTensor(size_t I) {
   Expected<size_t> Count = elementCount(Shape);
   if (!Count)
     return malformed(At, "'" + Spec.name() + "': " + Count.status().message());
-  uint64_t Size = Spec.isString() ? StringBytes
-                                  : uint64_t(*Count) * sizeOf(Spec.type());
+  uint64_t Size =
+      Spec.isString() ? StringBytes : uint64_t(*Count) * sizeOf(Spec.type());
   if (Size > TensorStorage::MaxTensorBytes)
     return malformed(At, "'" + Spec.name() + "': " + std::to_string(Size) +
                              " bytes are above the cap of " +

@@ -144,21 +144,20 @@ TEST(TrainingLogTest, TheExtensionHoldsTheRest) {
   LogText Text = textOf(Golden);
   ASSERT_TRUE(Text.Failure.ok()) << Text.Failure.toString();
   EXPECT_FALSE(Text.Cut);
-  EXPECT_EQ(
-      Text.Lines,
-      (std::vector<std::string>{
-          "f 0: \"hello\" [] [true, false, false] [] -> -1 \"so\", 0.5",
-          "f 1: \"hello\" [0, 0.5] [true, false, true] \"a\\nb\" -> 0 \"so\", ?",
-          "g 0: \"hello\" [0, 0.5, 1, 1.5] [true, false, false] "
-          "[\"a\\nb\", \"\"] -> 1 \"so\", ?"}));
+  EXPECT_EQ(Text.Lines,
+            (std::vector<std::string>{
+                "f 0: \"hello\" [] [true, false, false] [] -> -1 \"so\", 0.5",
+                "f 1: \"hello\" [0, 0.5] [true, false, true] \"a\\nb\" -> 0 "
+                "\"so\", ?",
+                "g 0: \"hello\" [0, 0.5, 1, 1.5] [true, false, false] "
+                "[\"a\\nb\", \"\"] -> 1 \"so\", ?"}));
 }
 
 TEST(TrainingLogTest, ReadsAnInteractiveChannel) {
   LogText Text = textOf(goldenLog("log_interactive.log"));
   ASSERT_TRUE(Text.Failure.ok()) << Text.Failure.toString();
-  EXPECT_EQ(Text.Lines,
-            (std::vector<std::string>{" 0: 10 -1 [0.5, 1.5] ->, ?",
-                                      " 1: 2 2570 [0, -2] ->, ?"}));
+  EXPECT_EQ(Text.Lines, (std::vector<std::string>{" 0: 10 -1 [0.5, 1.5] ->, ?",
+                                                  " 1: 2 2570 [0, -2] ->, ?"}));
   EXPECT_FALSE(Text.Cut);
   Expected<LogReader> Log = LogReader::open(goldenLog("log_interactive.log"));
   EXPECT_TRUE(Log->signature().outputs().empty());
@@ -176,8 +175,8 @@ TEST(TrainingLogTest, ReadsIntegerScores) {
 TEST(TrainingLogTest, EveryPrefixCanBeRead) {
   TemporaryFolder Folder;
   writeRich(Folder / "x.log");
-  for (const std::string &Whole : {contentOf(goldenLog("log_static.log")),
-                                   contentOf(Folder / "x.log")}) {
+  for (const std::string &Whole :
+       {contentOf(goldenLog("log_static.log")), contentOf(Folder / "x.log")}) {
     LogText All = textOf(LogReader::over(bytesOf(Whole), "all"));
     ASSERT_FALSE(All.Cut);
     size_t HeaderSize = Whole.find('\n') + 1, Complete = 0;
@@ -369,9 +368,9 @@ TEST(TrainingLogTest, AKilledProcessLeavesAReadableLog) {
       bool Rewarded = I % 2 && (I + 1 < Text.Lines.size() || !Text.Cut);
       std::string Number = std::to_string(I);
       ASSERT_EQ(Text.Lines[I].find("f " + Number + ": ["), 0u);
-      ASSERT_NE(Text.Lines[I].find("-> " + Number + ", " +
-                                   (Rewarded ? Number : "")),
-                std::string::npos);
+      ASSERT_NE(
+          Text.Lines[I].find("-> " + Number + ", " + (Rewarded ? Number : "")),
+          std::string::npos);
     }
     std::filesystem::remove(Path);
   }

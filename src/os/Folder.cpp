@@ -57,8 +57,7 @@ Expected<std::vector<std::string>> listFolder(const std::string &Path) {
 
 uint64_t fileSizeLimit() {
   rlimit Limit;
-  if (::getrlimit(RLIMIT_FSIZE, &Limit) != 0 ||
-      Limit.rlim_cur == RLIM_INFINITY)
+  if (::getrlimit(RLIMIT_FSIZE, &Limit) != 0 || Limit.rlim_cur == RLIM_INFINITY)
     return std::numeric_limits<uint64_t>::max();
   return Limit.rlim_cur;
 }

@@ -11,7 +11,7 @@
 namespace cbridge {
 
 bool inferExtents(const TensorSpec &Spec, size_t Count,
-                         int64_t (&Extents)[MaxRank]) {
+                  int64_t (&Extents)[MaxRank]) {
   size_t Known = 1;
   int64_t *Unknown = nullptr;
   for (size_t D = 0; D < Spec.shape().size(); ++D) {

@@ -31,8 +31,9 @@ Signature oneNumber() {
 struct Recorded {
   explicit Recorded(const std::string &Runner, Signature Sig = oneNumber(),
                     const Registry &Schemes = Registry::builtin())
-      : M(Model::open(Runner, std::move(Sig), Schemes,
-                      [this](const Status &S) { Told.push_back(S.message()); })) {
+      : M(Model::open(Runner, std::move(Sig), Schemes, [this](const Status &S) {
+          Told.push_back(S.message());
+        })) {
     EXPECT_TRUE(M) << M.status().toString();
   }
   Lines Told;
@@ -99,9 +100,8 @@ TEST(RecorderTest, TheHeuristicsDecisionsAreRecorded) {
     EXPECT_EQ(R.evaluateOr<bool>([] { return true; }), true);
     EXPECT_TRUE(Model.Told.empty());
   }
-  EXPECT_EQ(linesOf(Folder.Path),
-            (Lines{" 0: 0 -> 0, 0", " 1: 1 -> 2, 1", " 2: 2 -> 4, 2",
-                   " 4: 2 -> 1, ?"}));
+  EXPECT_EQ(linesOf(Folder.Path), (Lines{" 0: 0 -> 0, 0", " 1: 1 -> 2, 1",
+                                         " 2: 2 -> 4, 2", " 4: 2 -> 1, ?"}));
 }
 
 TEST(RecorderTest, OtherDecisionsOfTheHeuristicToo) {
@@ -230,8 +230,7 @@ TEST(RecorderTest, DynamicFeaturesAndStrings) {
     EXPECT_TRUE(R.evaluate().ok());
     R.resize("rows", {2, 1});
     R.getTensor<float>("rows")[1] = 0.5f;
-    R.populateFeatures(
-        std::pair{"names", std::vector<std::string>{"a", "\n"}});
+    R.populateFeatures(std::pair{"names", std::vector<std::string>{"a", "\n"}});
     EXPECT_TRUE(R.evaluate().ok());
     R.populateFeatures(std::pair{
         "rows", std::vector<std::vector<float>>{{1, 2, 3}, {4, 5, 6}}});
@@ -332,7 +331,9 @@ TEST(RecorderTest, AForkedChildHasALogOfItsOwn) {
       (void)R.reward(1); // of the parent's decision: left to the parent
       bool Good = R.evaluate().ok();
       (void)R.reward(2);
-      { MLModelRunner Gone = std::move(R); }
+      {
+        MLModelRunner Gone = std::move(R);
+      }
       ::_exit(Good ? 0 : 1);
     }
     int Result = 0;
@@ -369,7 +370,6 @@ TEST(RecorderTest, RunnersCountTheirContextsTogether) {
   EXPECT_EQ(All.size(), 200u);
   EXPECT_EQ(std::unique(All.begin(), All.end()), All.end());
   for (int I = 0; I < 100; ++I)
-    EXPECT_TRUE(std::binary_search(All.begin(), All.end(),
-                                   "shared " + std::to_string(I) +
-                                       ": 0 -> 4, ?"));
+    EXPECT_TRUE(std::binary_search(
+        All.begin(), All.end(), "shared " + std::to_string(I) + ": 0 -> 4, ?"));
 }

@@ -37,7 +37,9 @@ void print(std::string_view Text) {
   std::fwrite(Text.data(), 1, Text.size(), stdout);
 }
 
-bool isHelp(const std::string &Word) { return Word == "--help" || Word == "-h"; }
+bool isHelp(const std::string &Word) {
+  return Word == "--help" || Word == "-h";
+}
 
 int runLog(Span<const std::string> Arguments);
 
@@ -69,8 +71,7 @@ int runLog(Span<const std::string> Arguments) {
   }
   for (const Command &C : LogCommands)
     if (C.Name == Arguments[0]) {
-      Span<const std::string> Rest =
-          Arguments.subspan(1, Arguments.size() - 1);
+      Span<const std::string> Rest = Arguments.subspan(1, Arguments.size() - 1);
       for (const std::string &Word : Rest)
         if (isHelp(Word)) {
           print(C.Help);

@@ -30,8 +30,7 @@ Signature oneNumber() {
 std::vector<std::vector<int64_t>> compile(const std::string &Runner, int Bias) {
   Expected<Model> M = Model::open(Runner, richSignature());
   EXPECT_TRUE(M) << M.status().toString();
-  EXPECT_TRUE(M->whyNot().ok() ||
-              M->whyNot().code() == StatusCode::Abstained);
+  EXPECT_TRUE(M->whyNot().ok() || M->whyNot().code() == StatusCode::Abstained);
   std::vector<std::vector<int64_t>> Decisions(3);
   std::vector<std::thread> Threads;
   for (int T = 0; T < 3; ++T)
@@ -40,7 +39,8 @@ std::vector<std::vector<int64_t>> compile(const std::string &Runner, int Bias) {
       for (int I = 0; I < 40; ++I) {
         R.switchContext("f" + std::to_string(T) + std::to_string(I % 3));
         std::vector<float> Rows(size_t(I % 4) * 2, float(I));
-        std::vector<std::string> Names(size_t(I % 2), "name" + std::to_string(T));
+        std::vector<std::string> Names(size_t(I % 2),
+                                       "name" + std::to_string(T));
         R.populateFeatures(std::pair{"x", I}, std::pair{"rows", Rows},
                            std::pair{"names", Names});
         Decisions[size_t(T)].push_back(
@@ -55,8 +55,7 @@ std::vector<std::vector<int64_t>> compile(const std::string &Runner, int Bias) {
 /// A log of X = 0, 1, … with decisions 10, 11, … in each context.
 void record(const std::string &Folder,
             std::initializer_list<const char *> Contexts, int Count) {
-  Expected<Model> M =
-      Model::open("heuristic:?record=" + Folder, oneNumber());
+  Expected<Model> M = Model::open("heuristic:?record=" + Folder, oneNumber());
   MLModelRunner R = M->runner();
   for (const char *Context : Contexts)
     for (int X = 0; X < Count; ++X) {
