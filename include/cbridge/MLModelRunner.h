@@ -164,10 +164,9 @@ private:
         StringViews.assign(std::begin(Taken), std::end(Taken));
         recordStrings(StringViews);
       } else if constexpr (detail::IsContiguous<T>::value) {
-        recordArray(
-            elementTypeOf<Element>(),
-            {reinterpret_cast<const unsigned char *>(std::data(Taken)),
-             std::size(Taken) * sizeof(Element)});
+        recordArray(elementTypeOf<Element>(),
+                    {reinterpret_cast<const unsigned char *>(std::data(Taken)),
+                     std::size(Taken) * sizeof(Element)});
       } else { // std::vector<bool>
         std::vector<unsigned char> Bytes(Taken.begin(), Taken.end());
         recordArray(elementTypeOf<Element>(), Bytes);

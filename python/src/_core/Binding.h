@@ -65,6 +65,7 @@ void assign(nb::handle Value, const TensorSpec &Spec, const char *What,
 bool assignNumber(nb::handle Value, const TensorSpec &Spec, const char *What,
                   MutableBytes To);
 
+void bindLog(nb::module_ &M);
 void bindPeer(nb::module_ &M);
 void bindRunner(nb::module_ &M);
 

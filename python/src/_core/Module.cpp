@@ -9,6 +9,7 @@
 NB_MODULE(_core, M) {
   // A daemon thread may hold objects when the interpreter ends.
   nanobind::set_leak_warnings(false);
+  cbridge::python::bindLog(M);
   cbridge::python::bindPeer(M);
   cbridge::python::bindRunner(M);
 }

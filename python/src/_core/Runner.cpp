@@ -37,14 +37,34 @@ public:
     }
   }
 
+  /// What the caller decided, for the log.
+  void noteFallback(nb::dict Taken) {
+    TensorStorage Out(M.signature().outputs());
+    check(Out.status());
+    for (size_t I = 0; I < Out.size(); ++I) {
+      const TensorSpec &Spec = Out.spec(I);
+      nb::str Name = decode(Spec.name());
+      if (!Taken.contains(Name))
+        raise(PyExc_KeyError, "decision '" + Spec.name() + "' is missing");
+      assign(Taken[Name], Spec, "decision",
+             {[&](Span<const int64_t> E) { return Out.resize(I, E); },
+              [&] { return Out.bytes(I); },
+              [&](Span<const std::string_view> V, Span<const int64_t> E) {
+                return Out.setStrings(I, V, E);
+              }});
+    }
+    R.noteFallback(Why, Out.views());
+  }
+
   nb::dict evaluate() {
     std::optional<Expected<Decision>> D;
     {
       nb::gil_scoped_release Release;
       D.emplace(R.evaluate());
     }
+    Why = D->status();
     if (!*D)
-      raise(D->status());
+      raise(Why);
     nb::dict Result;
     for (size_t I = 0; I < (*D)->size(); ++I)
       Result[decode(M.signature().outputs()[I].name())] =
@@ -85,6 +105,7 @@ public:
 
   Model M;
   MLModelRunner R;
+  Status Why; // the latest evaluate failed
 
 private:
   static Model open(const std::string &Text, Signature Sig) {
@@ -110,6 +131,7 @@ void bindRunner(nb::module_ &M) {
           nb::arg("runner"), nb::arg("inputs"), nb::arg("outputs"))
       .def("populate_features", &PyRunner::populate, nb::arg("features"))
       .def("evaluate", &PyRunner::evaluate)
+      .def("note_fallback", &PyRunner::noteFallback, nb::arg("taken"))
       .def(
           "get_tensor",
           [](nb::handle_t<PyRunner> Self, nb::str Name) {

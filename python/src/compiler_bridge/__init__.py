@@ -1,5 +1,6 @@
 """One interface between a compiler that needs a decision and a model that gives it."""
 
+from . import log
 from ._core import Request
 from .compiler import CompilerInterface
 from .errors import BridgeError, BridgeTimeout
@@ -16,4 +17,5 @@ __all__ = [
     "Runner",
     "TensorSpec",
     "__version__",
+    "log",
 ]

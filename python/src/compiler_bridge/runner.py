@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
@@ -34,6 +35,7 @@ class Runner:
         self._runner: _core.Runner | None = _core.Runner(
             runner, raw_specs(inputs), raw_specs(outputs)
         )
+        self._outputs = [name for name, _, _ in raw_specs(outputs)]
 
     def __enter__(self) -> Runner:
         return self
@@ -73,11 +75,23 @@ class Runner:
     def evaluate_or(
         self, features: Mapping[str, Any] | None, heuristic: Callable[[], T]
     ) -> dict[str, Any] | T:
-        """The decision, or the heuristic's if the model has none."""
+        """The decision, or the heuristic's if the model has none.
+
+        With `record=` the heuristic's is recorded if it is a mapping of names to values, or the
+        value itself where there is one output.
+        """
         try:
             return self.evaluate(features)
         except BridgeError:
-            return heuristic()
+            taken = heuristic()
+            self._note(taken)
+            return taken
+
+    def _note(self, taken: Any) -> None:
+        values = taken if isinstance(taken, Mapping) else {self._outputs[0]: taken}
+        # What the outputs cannot hold is not recorded, as in C++.
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            self._open.note_fallback(dict(values))
 
     def switch_context(self, name: str) -> None:
         """Names what is being compiled."""
