@@ -1,6 +1,6 @@
 """One interface between a compiler that needs a decision and a model that gives it."""
 
-from . import log
+from . import log as log
 from ._core import Request
 from .compiler import CompilerInterface
 from .errors import BridgeError, BridgeTimeout
@@ -17,5 +17,4 @@ __all__ = [
     "Runner",
     "TensorSpec",
     "__version__",
-    "log",
 ]

@@ -14,7 +14,7 @@ from . import _core
 from .spec import TensorSpec, raw_specs
 
 if TYPE_CHECKING:
-    from torch.utils.data import Dataset
+    from ._torch import Decisions
 
 __all__ = ["Decision", "Log", "LogWriter", "read", "torch_dataset"]
 
@@ -126,11 +126,9 @@ def read(path: str | os.PathLike[str]) -> Log:
     What a compiler that was killed left behind is read as far as it goes: see `Log.cut`.
     """
     raw = _core.read_log(os.fspath(path))
-    specs = {
-        side: tuple(TensorSpec.from_raw(spec) for spec in raw.pop(side))
-        for side in ("inputs", "outputs")
-    }
-    return Log(**specs, **raw)
+    for side in ("inputs", "outputs"):
+        raw[side] = tuple(TensorSpec.from_raw(spec) for spec in raw[side])
+    return Log(**raw)
 
 
 class LogWriter:
@@ -185,7 +183,7 @@ def torch_dataset(
     *,
     features: Sequence[str] | None = None,
     transform: Callable[[dict[str, Any]], Any] | None = None,
-) -> Dataset[Any]:
+) -> Decisions:
     """The decisions of a log as a PyTorch dataset, for a `DataLoader`.
 
     An item is a dict: each feature (or those of `features`) and each decision by its name, and
@@ -193,33 +191,15 @@ def torch_dataset(
     give the loader a `collate_fn`. `transform` is applied to each item.
     """
     try:
-        import torch
-        import torch.utils.data
+        from ._torch import Decisions
     except ImportError as error:
+        if error.name is None or error.name.split(".")[0] != "torch":
+            raise
         raise ImportError(
             "torch_dataset needs PyTorch: pip install 'compiler-bridge[torch]'"
         ) from error
     log = path if isinstance(path, Log) else read(path)
-    if features is not None and (unknown := set(features) - set(log.features)):
+    names = list(log.features) if features is None else list(features)
+    if unknown := set(names) - set(log.features):
         raise KeyError(f"the log has no feature {sorted(unknown)}; there are {list(log.features)}")
-
-    def convert(value: Any) -> Any:
-        return torch.from_numpy(value) if isinstance(value, np.ndarray) else value
-
-    chosen = {name: log.features[name] for name in features or log.features}
-    if taken := [name for name in (*log.decisions, "reward") if name in chosen]:
-        raise ValueError(f"{taken} names a feature and a decision; choose other features")
-    columns = {name: convert(column) for name, column in {**chosen, **log.decisions}.items()}
-    columns["reward"] = torch.from_numpy(log.reward.astype(np.float32))
-
-    class Decisions(torch.utils.data.Dataset[Any]):
-        def __len__(self) -> int:
-            return len(log)
-
-        def __getitem__(self, index: int) -> Any:
-            if not -len(log) <= index < len(log):
-                raise IndexError(f"decision {index} of {len(log)}")
-            item = {name: convert(column[index]) for name, column in columns.items()}
-            return transform(item) if transform else item
-
-    return Decisions()
+    return Decisions(log, names, transform)
