@@ -183,8 +183,9 @@ void printText(const Stats &S) {
     std::vector<std::pair<uint64_t, std::string>> Often;
     for (auto &[Value, Count] : Each.Distribution)
       Often.emplace_back(Count, Value);
-    std::stable_sort(Often.begin(), Often.end(),
-                     [](auto &A, auto &B) { return A.first > B.first; });
+    std::sort(Often.begin(), Often.end(), [](auto &A, auto &B) {
+      return A.first != B.first ? A.first > B.first : A.second < B.second;
+    });
     for (size_t I = 0; I < Often.size() && I < 10; ++I)
       std::printf("  %llu times %s\n",
                   static_cast<unsigned long long>(Often[I].first),
