@@ -64,10 +64,9 @@ public:
   template <typename T> Expected<T> evaluate() {
     if (Status S = decide(); !S)
       return S;
-    Expected<T> Value = Decision(signature(), *E).template get<T>();
-    if (Log && Value)
-      recordDecision();
-    return Value;
+    if (Log)
+      return recorded<T>();
+    return Decision(signature(), *E).template get<T>();
   }
   /// All outputs by name.
   Expected<Decision> evaluate() {
@@ -148,6 +147,12 @@ private:
   Status checkLegal();
 
   void recordDecision();
+  template <typename T> Expected<T> recorded() {
+    Expected<T> Value = Decision(signature(), *E).template get<T>();
+    if (Value) // else the final decision is the pass's
+      recordDecision();
+    return Value;
+  }
   /// What the pass decided, as output 0 or as all of them. What those cannot
   /// hold exactly is not recorded.
   template <typename T> void recordTaken(const T &Taken) {

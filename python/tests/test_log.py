@@ -196,6 +196,16 @@ def test_heuristics_of_python_that_do_not_fit_are_not_recorded(tmp_path):
     assert table.decision.tolist() == [[4]]
 
 
+def test_what_cannot_be_recorded_is_a_warning(tmp_path, caplog):
+    with Runner(f"constant:4?record={tmp_path}/no/such", [SIZE], INLINE) as runner:
+        assert runner.evaluate({"size": 1})["inline"].item() == 4
+    assert caplog.messages == [
+        f"io: cannot record to {tmp_path}/no/such: No such file or directory"
+    ]
+    with pytest.raises(BridgeError, match="cannot record to"):
+        Runner(f"constant:4?record={tmp_path}/no/such&on_error=fail", [SIZE], INLINE)
+
+
 # PyTorch
 
 

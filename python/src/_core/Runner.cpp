@@ -14,8 +14,10 @@ namespace {
 class PyRunner {
 public:
   PyRunner(const std::string &Text, nb::handle Inputs, nb::handle Outputs)
-      : M(open(Text, Signature(toSpecs(Inputs), toSpecs(Outputs)))),
-        R(M.runner()) {}
+      : M(open(Text, Signature(toSpecs(Inputs), toSpecs(Outputs)), Told)),
+        R(M.runner()) {
+    report();
+  }
 
   void populate(nb::dict Features) {
     for (auto [Key, Value] : Features) {
@@ -54,6 +56,21 @@ public:
               }});
     }
     R.noteFallback(Why, Out.views());
+    report();
+  }
+  void reward(double Value) {
+    Status S = R.reward(Value);
+    report();
+    check(S);
+  }
+  void endEpisode() {
+    Status S;
+    {
+      nb::gil_scoped_release Release;
+      S = R.endEpisode();
+    }
+    report();
+    check(S);
   }
 
   nb::dict evaluate() {
@@ -62,6 +79,7 @@ public:
       nb::gil_scoped_release Release;
       D.emplace(R.evaluate());
     }
+    report();
     Why = D->status();
     if (!*D)
       raise(Why);
@@ -103,14 +121,27 @@ public:
               Output);
   }
 
+  /// What the model's sink was told and report() has not logged.
+  using Lines = std::shared_ptr<std::vector<std::string>>;
+  Lines Told = std::make_shared<std::vector<std::string>>();
   Model M;
   MLModelRunner R;
   Status Why; // the latest evaluate failed
 
 private:
-  static Model open(const std::string &Text, Signature Sig) {
+  void report() {
+    if (Told->empty())
+      return;
+    nb::object Log =
+        nb::module_::import_("logging").attr("getLogger")("compiler_bridge");
+    for (const std::string &Line : std::exchange(*Told, {}))
+      Log.attr("warning")("%s", decode(Line));
+  }
+  static Model open(const std::string &Text, Signature Sig, const Lines &To) {
     nb::gil_scoped_release Release; // the peer may be a thread of this process
-    Expected<Model> Opened = Model::open(Text, std::move(Sig));
+    Expected<Model> Opened =
+        Model::open(Text, std::move(Sig),
+                    [To](const Status &S) { To->push_back(S.toString()); });
     if (Opened)
       return std::move(*Opened);
     nb::gil_scoped_acquire Acquire;
@@ -145,19 +176,8 @@ void bindRunner(nb::module_ &M) {
             Self.R.switchContext(encode(Name));
           },
           nb::arg("name"))
-      .def(
-          "reward",
-          [](PyRunner &Self, double Value) { check(Self.R.reward(Value)); },
-          nb::arg("value"))
-      .def("end_episode",
-           [](PyRunner &Self) {
-             Status S;
-             {
-               nb::gil_scoped_release Release;
-               S = Self.R.endEpisode();
-             }
-             check(S);
-           })
+      .def("reward", &PyRunner::reward, nb::arg("value"))
+      .def("end_episode", &PyRunner::endEpisode)
       .def("set_mask", &PyRunner::setMask, nb::arg("mask"),
            nb::arg("output") = 0)
       .def(

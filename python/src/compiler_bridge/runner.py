@@ -23,7 +23,9 @@ class Runner:
                         TensorSpec("unroll", "int64"))
         runner.evaluate({"trip_count": 128})["unroll"].item()
 
-    Features keep their values between calls. One thread at a time.
+    Features keep their values between calls. One thread at a time. That the model was left for the
+    heuristic, or that decisions cannot be recorded, is a warning of the logger `compiler_bridge`,
+    once.
     """
 
     def __init__(
@@ -90,7 +92,7 @@ class Runner:
     def _note(self, taken: Any) -> None:
         values = taken if isinstance(taken, Mapping) else {self._outputs[0]: taken}
         # What the outputs cannot hold is not recorded, as in C++.
-        with contextlib.suppress(ValueError, KeyError, TypeError):
+        with contextlib.suppress(BridgeError, ValueError, KeyError, TypeError):
             self._open.note_fallback(dict(values))
 
     def switch_context(self, name: str) -> None:

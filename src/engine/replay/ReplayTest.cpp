@@ -152,7 +152,7 @@ TEST(ReplayTest, OneOrdinalInSeveralLogs) {
 TEST(ReplayTest, AnotherSignatureAbstainsByName) {
   TemporaryFolder Folder;
   record(Folder.Path, {"f"}, 1);
-  auto WhyNot = [&](const std::string &Match, Signature Sig) {
+  auto WhyNot = [&](const std::string &Match, const Signature &Sig) {
     Expected<Model> M = Model::open("replay:" + Folder.Path + Match, Sig);
     EXPECT_TRUE(M) << M.status().toString();
     std::string Why = M->whyNot().message();
