@@ -48,8 +48,8 @@ bool hasPackage(const char *Python) {
   else if (Code)
     fail(Name + " has no package compiler_bridge; install it with '" +
          std::string(Python) +
-         " -m pip install compiler-bridge', or name another interpreter in "
-         "CBRIDGE_PYTHON");
+         " -m pip install .' in the sources of CompilerBridge, or name another "
+         "interpreter in CBRIDGE_PYTHON");
   return Code == 0;
 }
 
