@@ -21,6 +21,16 @@ cbridge_add_test(NAME serdes_test
   SOURCES
     ${Src}/serdes/json/JsonSerializerTest.cpp)
 
+cbridge_add_test(NAME log_test
+  SOURCES
+    ${Src}/log/TrainingLogTest.cpp)
+
+cbridge_add_test(NAME record_test
+  SOURCES
+    ${Src}/engine/replay/ReplayTest.cpp
+    ${Src}/runner/RecorderTest.cpp
+  LABELS threads)
+
 cbridge_add_test(NAME runner_test
   SOURCES
     ${Src}/runner/EnvironmentTest.cpp

@@ -22,7 +22,7 @@ LEVELS = [
     ["core"],
     ["os"],
     ["tensor"],
-    ["serdes", "channel"],
+    ["serdes", "channel", "log"],
     ["engine"],
     ["runner", "peer"],
     ["catalog"],

@@ -27,7 +27,7 @@ public:
 
   template <typename T> Expected<T> get(size_t I = 0) const {
     if (I >= size())
-      return noOutput(std::to_string(I));
+      return noOutput(I);
     return read<T>(tensor(I));
   }
   template <typename T> Expected<T> get(std::string_view Name) const {
@@ -52,13 +52,7 @@ private:
         std::memcpy(&Value, V.Data.data(), sizeof(T));
         return Value;
       }
-      Expected<Number> N = number(V);
-      if (!N)
-        return N.status();
-      detail::ScalarOf<T> Value{};
-      if (!N->to(Value))
-        return wrongType(V, toString(elementTypeOf<detail::ScalarOf<T>>()));
-      return static_cast<T>(Value);
+      return convert<T>(V);
     } else if constexpr (std::is_same_v<T, std::string_view> ||
                          std::is_same_v<T, std::string>) {
       if (!V.Spec->isString() || V.elementCount() != 1)
@@ -82,9 +76,21 @@ private:
         return Values;
     }
   }
+  /// Out of line, to keep the common case small enough for every call.
+  template <typename T>
+  [[gnu::noinline]] static Expected<T> convert(const TensorView &V) {
+    Expected<Number> N = number(V);
+    if (!N)
+      return N.status();
+    detail::ScalarOf<T> Value{};
+    if (!N->to(Value))
+      return wrongType(V, toString(elementTypeOf<detail::ScalarOf<T>>()));
+    return static_cast<T>(Value);
+  }
   static Expected<Number> number(const TensorView &V);
   static Status wrongType(const TensorView &V, std::string_view Wanted);
   Status noOutput(const std::string &What) const;
+  Status noOutput(size_t I) const;
 
   const Signature *Sig;
   const Engine *E;

@@ -13,6 +13,8 @@
 
 namespace cbridge {
 
+class Recorder;
+
 /// A thread's handle on a Model: fill the features, evaluate, use the decision.
 ///
 /// Features keep their values between decisions. A mistake in filling them (an
@@ -62,12 +64,16 @@ public:
   template <typename T> Expected<T> evaluate() {
     if (Status S = decide(); !S)
       return S;
+    if (Log)
+      return recorded<T>();
     return Decision(signature(), *E).template get<T>();
   }
   /// All outputs by name.
   Expected<Decision> evaluate() {
     if (Status S = decide(); !S)
       return S;
+    if (Log)
+      recordDecision();
     return Decision(signature(), *E);
   }
   /// The model's decision, or Heuristic() if there is none. Never fails.
@@ -76,18 +82,28 @@ public:
     if (Decided)
       return *Decided;
     noteFallback(Decided.status());
-    return static_cast<T>(Heuristic());
+    T Taken = static_cast<T>(Heuristic());
+    if (Log)
+      recordTaken(Taken);
+    return Taken;
   }
   /// Why the latest evaluateOr used the heuristic; Ok if it did not.
   const Status &lastError() const { return Last; }
   /// For callers of evaluate that fell back themselves: counts it, and tells
   /// the model's sink, as evaluateOr does.
   void noteFallback(const Status &Why);
+  /// The same with what the caller decided instead, for the log: a T as
+  /// evaluateOr takes it, or a Span of views of all outputs.
+  template <typename T> void noteFallback(const Status &Why, const T &Taken) {
+    noteFallback(Why);
+    if (Log)
+      recordTaken(Taken);
+  }
 
   /// Names what is being compiled, for logs and for the peer.
   void switchContext(std::string_view Name) { Context = Name; }
   /// Tells how good the latest decision turned out to be: at most once per
-  /// decision. Ignored if the model did not take it.
+  /// decision. Only logged if the model did not take it.
   Status reward(double Value);
   /// The decisions so far belong together and are over; Truncated, if a limit
   /// ended them.
@@ -126,14 +142,52 @@ private:
   size_t featureIndex(std::string_view Name);
   MutableBytes misusedTensor(size_t I, ElementType Wanted);
   void misuse(Status Why);
-  void refreshSlot(size_t I);
+  void refreshSlot(size_t I, Span<const int64_t> Extents = {});
   Status decide();
   Status checkLegal();
+
+  void recordDecision();
+  template <typename T> Expected<T> recorded() {
+    Expected<T> Value = Decision(signature(), *E).template get<T>();
+    if (Value) // else the final decision is the pass's
+      recordDecision();
+    return Value;
+  }
+  /// What the pass decided, as output 0 or as all of them. What those cannot
+  /// hold exactly is not recorded.
+  template <typename T> void recordTaken(const T &Taken) {
+    if constexpr (std::is_convertible_v<const T &, Span<const TensorView>>) {
+      recordTensors(Taken);
+    } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+      recordNumber(Taken);
+    } else if constexpr (std::is_convertible_v<const T &, std::string_view>) {
+      std::string_view One = Taken;
+      recordStrings({&One, 1});
+    } else {
+      using Element = detail::ValueOf<T>;
+      if constexpr (std::is_convertible_v<const Element &, std::string_view>) {
+        StringViews.assign(std::begin(Taken), std::end(Taken));
+        recordStrings(StringViews);
+      } else if constexpr (detail::IsContiguous<T>::value) {
+        recordArray(elementTypeOf<Element>(),
+                    {reinterpret_cast<const unsigned char *>(std::data(Taken)),
+                     std::size(Taken) * sizeof(Element)});
+      } else { // std::vector<bool>
+        std::vector<unsigned char> Bytes(Taken.begin(), Taken.end());
+        recordArray(elementTypeOf<Element>(), Bytes);
+      }
+    }
+  }
+  void recordTensors(Span<const TensorView> Taken);
+  void recordNumber(Number Taken);
+  void recordStrings(Span<const std::string_view> Taken);
+  void recordArray(ElementType Type, Bytes Elements);
 
   Model M;
   std::unique_ptr<Engine> E;
   std::vector<Slot> Slots;
   std::unique_ptr<Legal> Rules;
+  std::unique_ptr<Recorder> Log; // if decisions are recorded
   std::vector<unsigned char> Scratch;
   std::vector<std::string_view> StringViews; // only while a feature is set
   std::string Context;

@@ -33,7 +33,8 @@ public:
   /// Told why the model did not decide, on the thread it happens to: once for
   /// the first decision that was refused or failed, and once when the model is
   /// closed, after which it decides no more. Not told that `heuristic:` has no
-  /// model.
+  /// model. Told once that decisions cannot be recorded (`record=DIR`), which
+  /// changes nothing else.
   using FallbackSink = std::function<void(const Status &)>;
 
   /// Opens RunnerString. With `on_error=fallback` (the default) only a

@@ -8,6 +8,7 @@
 
 #include "engine/fixed/Fixed.h"
 #include "engine/remote/Remote.h"
+#include "engine/replay/Replay.h"
 
 namespace cbridge {
 
@@ -15,6 +16,7 @@ Registry Registry::builtin() {
   Registry R;
   R.add(constantScheme());
   R.add(heuristicScheme());
+  R.add(replayScheme());
   for (const ChannelScheme &Channel : channelSchemes())
     R.add(remoteScheme(Channel));
   return R;

@@ -23,7 +23,7 @@ void appendSpecs(std::string &To, const std::vector<TensorSpec> &Specs) {
   To += ']';
 }
 
-static bool readSpec(JsonReader &Reader, std::vector<TensorSpec> &Specs) {
+bool readSpec(JsonReader &Reader, std::vector<TensorSpec> &Specs) {
   std::string Name, Type = "float";
   std::vector<int64_t> Shape;
   bool Read = Reader.object([&](std::string_view Key) {

@@ -18,6 +18,8 @@ void appendSpecs(std::string &To, const std::vector<TensorSpec> &Specs);
 /// So many tensors a side may have if it comes from outside: each may take
 /// address space of its own, of which a process has only so many pieces.
 constexpr size_t MaxTensors = 4096;
+/// One spec of the list, checked and appended to Specs.
+bool readSpec(JsonReader &Reader, std::vector<TensorSpec> &Specs);
 /// The reverse of appendSpecs; checks what it reads.
 bool readSpecs(JsonReader &Reader, std::vector<TensorSpec> &Specs);
 

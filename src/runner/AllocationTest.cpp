@@ -14,6 +14,7 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 #include <thread>
 
@@ -30,14 +31,19 @@ static void *counted(void *P) {
   return P;
 }
 
-// The other forms call these.
-void *operator new(size_t Size) { return counted(std::malloc(Size)); }
+// The other forms call these. Out of line, or GCC sees malloc and free in some
+// places and half a pair of operators in others.
+[[gnu::noinline]] void *operator new(size_t Size) {
+  return counted(std::malloc(Size));
+}
 void *operator new(size_t Size, std::align_val_t Alignment) {
   void *P = nullptr;
   return counted(posix_memalign(&P, size_t(Alignment), Size) ? nullptr : P);
 }
-void operator delete(void *P) noexcept { std::free(P); }
-void operator delete(void *P, size_t) noexcept { std::free(P); }
+[[gnu::noinline]] void operator delete(void *P) noexcept { std::free(P); }
+[[gnu::noinline]] void operator delete(void *P, size_t) noexcept {
+  std::free(P);
+}
 void operator delete(void *P, std::align_val_t) noexcept { std::free(P); }
 void operator delete(void *P, size_t, std::align_val_t) noexcept {
   std::free(P);
@@ -130,6 +136,38 @@ TEST(AllocationTest, FallbacksOfAClosedModelAllocateNothing) {
               ASSERT_TRUE(R.reward(1).ok());
             }),
             0u);
+}
+
+TEST(AllocationTest, RecordingAllocatesNothing) {
+  std::string Folder = *os::makePrivateDirectory();
+  Registry Schemes = testScheme([](const TensorStorage &, TensorStorage &,
+                                   const Call &) { return Status(); });
+  for (std::string_view Scheme : {"test", "heuristic"}) {
+    Expected<Model> M =
+        Model::open(std::string(Scheme) + ":?record=" + Folder,
+                    {features(), TensorSpec::create<int64_t>("d")},
+                    Scheme == "test" ? Schemes : Registry::builtin());
+    ASSERT_TRUE(M) << M.status().toString();
+    MLModelRunner R = M->runner();
+    const std::vector<std::string> Names = {"first", std::string(100, 'x')};
+    EXPECT_EQ(
+        allocationsOf([&](int Round) {
+          R.switchContext(Round % 2 ? "a_rather_long_name_of_a_function"
+                                    : "main");
+          R.resize(1, {Round % 2 + 1, 4});
+          R.populateFeatures(
+              std::pair{"count", Round},
+              std::pair<const char *, const decltype(Names) &>("names", Names));
+          (void)R.evaluateOr<int>([] { return 7; });
+          ASSERT_TRUE(R.reward(1).ok());
+          (void)R.evaluateOr<int>([] { return 7; });
+        }),
+        0u)
+        << Scheme;
+  }
+  for (const auto &Log : std::filesystem::directory_iterator(Folder))
+    EXPECT_GT(Log.file_size(), 5000u);
+  std::filesystem::remove_all(Folder);
 }
 
 TEST(AllocationTest, MessagesOfNumbersAllocateNothing) {

@@ -35,4 +35,8 @@ Status Decision::noOutput(const std::string &What) const {
                            Known);
 }
 
+Status Decision::noOutput(size_t I) const {
+  return noOutput(std::to_string(I));
+}
+
 } // namespace cbridge

@@ -193,7 +193,11 @@ Status Agents::act(Environment &Env, Observation &Obs, Episode &E) {
   Expected<int64_t> Action = Acting.A.computeAction(Obs, Mask);
   int64_t Taken = Action ? *Action : Env.fallbackAction();
   if (!Action) {
-    Acting.A.runner().noteFallback(Action.status());
+    MLModelRunner &Runner = Acting.A.runner();
+    if (isScore(Runner.signature().outputs()[0])) // an action is no score
+      Runner.noteFallback(Action.status());
+    else
+      Runner.noteFallback(Action.status(), Taken);
     if (E.Fallbacks++ == 0)
       E.FirstError = Action.status();
   }

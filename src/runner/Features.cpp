@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 #include <cbridge/MLModelRunner.h>
 
+#include "runner/InferExtents.h"
+
 namespace cbridge {
 
-/// The shape that Count elements give a tensor with at most one dynamic extent;
-/// false if there is none.
-static bool inferExtents(const TensorSpec &Spec, size_t Count,
-                         int64_t (&Extents)[MaxRank]) {
+bool inferExtents(const TensorSpec &Spec, size_t Count,
+                  int64_t (&Extents)[MaxRank]) {
   size_t Known = 1;
   int64_t *Unknown = nullptr;
   for (size_t D = 0; D < Spec.shape().size(); ++D) {
@@ -72,7 +72,7 @@ void FeatureWriter::strings(Span<const std::string_view> Values) {
           Runner.E->setStrings(Index, Values, {Extents, Spec.shape().size()});
       !S)
     return Runner.misuse(std::move(S));
-  Runner.refreshSlot(Index);
+  Runner.refreshSlot(Index, {Extents, Spec.shape().size()});
 }
 
 std::vector<std::string_view> &FeatureWriter::stringViews() {
@@ -130,7 +130,7 @@ unsigned char *FeatureWriter::place(ElementType Type,
       Runner.misuse(std::move(S));
       return nullptr;
     }
-    Runner.refreshSlot(Index);
+    Runner.refreshSlot(Index, Extents);
   } else if (Status S = Spec.checkExtents(Extents); !S) {
     Runner.misuse(std::move(S));
     return nullptr;

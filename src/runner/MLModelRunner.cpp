@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include <cbridge/MLModelRunner.h>
 
+#include "runner/InferExtents.h"
 #include "runner/ModelShared.h"
+#include "runner/Recorder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -47,6 +49,8 @@ MLModelRunner::MLModelRunner(Model Of, std::unique_ptr<Engine> Made)
     : M(std::move(Of)), E(std::move(Made)),
       Slots(M.signature().inputs().size()),
       Rules(std::make_unique<Legal>(M.signature().outputs())) {
+  if (M.S->Record)
+    Log = std::make_unique<Recorder>(M.S->Record, M.signature());
   for (size_t I = 0; I < Slots.size(); ++I)
     refreshSlot(I);
 }
@@ -66,12 +70,16 @@ MLModelRunner::~MLModelRunner() {
     return;
   // A runner that goes away has nobody to tell about a failure.
   (void)endEpisode();
+  if (Log)
+    Log->settle();
   M.S->Decisions += Counts.Decisions;
   M.S->Fallbacks += Counts.Fallbacks;
   M.S->Illegal += Counts.Illegal;
 }
 
-void MLModelRunner::refreshSlot(size_t I) {
+void MLModelRunner::refreshSlot(size_t I, Span<const int64_t> Extents) {
+  if (Log)
+    Log->resized(I, Extents);
   MutableBytes Data = E->input(I);
   const TensorSpec &Spec = signature().inputs()[I];
   bool Usable = Data.data() || !Spec.isFixed() || Spec.elementCount() == 0;
@@ -129,13 +137,15 @@ void MLModelRunner::resize(size_t I, Span<const int64_t> Extents) {
                           std::to_string(Slots.size()) + " features"));
   if (Status S = E->resize(I, Extents); !S)
     return misuse(std::move(S));
-  refreshSlot(I);
+  refreshSlot(I, Extents);
 }
 
 Status MLModelRunner::decide() {
   Latest = Failed;
   if (!Misuse.ok())
     return std::exchange(Misuse, Status());
+  if (Log)
+    Log->begin(Context);
   if (const Status *Why = M.S->closed())
     return *Why;
   Call C;
@@ -196,6 +206,8 @@ Status MLModelRunner::reward(double Value) {
   if (!std::isfinite(Value))
     return Status::error(StatusCode::InvalidArgument,
                          "a reward must be finite");
+  if (Log && Latest != Rewarded)
+    Log->reward(Value);
   switch (Latest) {
   case Nothing:
     return Status::error(StatusCode::InvalidArgument,
@@ -203,7 +215,7 @@ Status MLModelRunner::reward(double Value) {
   case Rewarded:
     return Status::error(StatusCode::InvalidArgument,
                          "the latest decision has its reward already");
-  case Failed: // the pass decided itself: nobody learns from it
+  case Failed: // the pass decided itself: the model does not learn from it
     break;
   case Decided:
     Latest = Rewarded;
@@ -212,7 +224,45 @@ Status MLModelRunner::reward(double Value) {
   return Status();
 }
 
+void MLModelRunner::recordDecision() { Log->record(*E); }
+
+void MLModelRunner::recordTensors(Span<const TensorView> Taken) {
+  Log->record(*E, Taken);
+}
+
+void MLModelRunner::recordNumber(Number Taken) {
+  const TensorSpec &Spec = signature().outputs()[0];
+  unsigned char Element[8];
+  if (signature().outputs().size() != 1 || !Spec.isFixed() ||
+      Spec.elementCount() != 1 || !Taken.store(Spec.type(), Element))
+    return;
+  recordArray(Spec.type(), {Element, sizeOf(Spec.type())});
+}
+
+void MLModelRunner::recordArray(ElementType Type, Bytes Elements) {
+  const TensorSpec &Spec = signature().outputs()[0];
+  int64_t Extents[MaxRank];
+  if (signature().outputs().size() != 1 || Spec.type() != Type ||
+      !inferExtents(Spec, Elements.size() / sizeOf(Type), Extents))
+    return;
+  TensorView Taken = {&Spec, {Extents, Spec.shape().size()}, Elements};
+  Log->record(*E, {&Taken, 1});
+}
+
+void MLModelRunner::recordStrings(Span<const std::string_view> Taken) {
+  const TensorSpec &Spec = signature().outputs()[0];
+  int64_t Extents[MaxRank];
+  if (signature().outputs().size() != 1 || !Spec.isString() ||
+      !inferExtents(Spec, Taken.size(), Extents))
+    return;
+  TensorStorage &Strings = Log->taken();
+  if (Strings.setStrings(0, Taken, {Extents, Spec.shape().size()}).ok())
+    Log->record(*E, Strings.views());
+}
+
 Status MLModelRunner::endEpisode(bool Truncated) {
+  if (Log)
+    Log->settle();
   if (!EpisodeOpen)
     return Status();
   EpisodeOpen = false;

@@ -7,6 +7,7 @@
 #include <cbridge/MLModelRunner.h>
 
 #include "runner/ModelShared.h"
+#include "runner/Recorder.h"
 
 namespace cbridge {
 
@@ -41,7 +42,7 @@ Expected<Model> Model::open(std::string_view Text, Signature Sig,
   if (!Found)
     return Parsed->errorAtScheme("there is no scheme '" + Parsed->scheme() +
                                  ":'; there are " + schemeList(Schemes));
-  std::vector<std::string_view> Keys = {"on_error"};
+  std::vector<std::string_view> Keys = {"on_error", "record"};
   Keys.insert(Keys.end(), Found->Keys.begin(), Found->Keys.end());
   if (Status S = Parsed->checkKeys(Keys); !S)
     return S;
@@ -67,6 +68,20 @@ Expected<Model> Model::open(std::string_view Text, Signature Sig,
     return Source.status();
   else
     Made->close(Source.status());
+
+  if (Parsed->has("record")) {
+    std::string Folder = Parsed->option("record");
+    if (Folder.empty())
+      return Parsed->errorAt("record", "expected a directory");
+    Expected<std::shared_ptr<Recording>> Record =
+        Recording::open(std::move(Folder), Made->OnFallback);
+    if (Record)
+      Made->Record = std::move(*Record);
+    else if (*OnError == "fail")
+      return Record.status();
+    else if (Made->OnFallback)
+      Made->OnFallback(Record.status());
+  }
   return Model(std::move(Made));
 }
 

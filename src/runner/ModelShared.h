@@ -14,6 +14,8 @@
 
 namespace cbridge {
 
+class Recording;
+
 struct Model::Shared {
   std::string Text;
   Signature Sig;
@@ -21,6 +23,8 @@ struct Model::Shared {
   std::unordered_map<std::string_view, size_t> InputIndex;
   EngineSource Source;
   FallbackSink OnFallback;
+  /// Where decisions are recorded, if they are.
+  std::shared_ptr<Recording> Record;
   std::atomic<bool> ToldRefusal{false}, ToldClosed{false};
   std::atomic<uint64_t> Decisions{0}, Fallbacks{0}, Illegal{0};
 

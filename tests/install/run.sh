@@ -21,6 +21,9 @@ if grep -rIF -e "$root" -e "$work/prefix" "$prefix"; then
   exit 1
 fi
 
+say "the tool"
+"$prefix/bin/cbridge" --version
+
 say "find_package"
 cmake -S "$root/tests/install/consumer" -B "$work/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$prefix"
 cmake --build "$work/cmake"
@@ -40,3 +43,4 @@ say "pip install"
   --config-settings=build-dir="$work/wheel" "$root"
 cd "$work"
 "$work/venv/bin/python" -c 'import compiler_bridge; print(compiler_bridge.__file__)'
+"$work/venv/bin/cbridge" log --help

@@ -10,7 +10,7 @@ check_tidy() {
   ninja -C build/dev build.ninja # configures again if a CMakeLists.txt changed
   # A finding in a header is reported once per file that includes it: show it once.
   run-clang-tidy-19 -p build/dev -j "$JOBS" -quiet -extra-arg=-Wno-unknown-warning-option \
-    "$PWD/(src|tests|examples|bench)/" 2>&1 |
+    "$PWD/(src|tests|examples|bench|tools)/" 2>&1 |
     awk '/warnings? generated|^\[[ 0-9]+\/|^Running|^$/ { next } !seen[$0]++'
 }
 
@@ -30,7 +30,7 @@ cmd_lint() {
   need_venv
   KEEP_GOING=true
   step "clang-format" check_format
-  step_once "clang-tidy" "$(hash_of .clang-tidy CMakeLists.txt CMakePresets.json cmake include src tests examples bench)" \
+  step_once "clang-tidy" "$(hash_of .clang-tidy CMakeLists.txt CMakePresets.json cmake include src tests examples bench tools)" \
     check_tidy
   step "ruff check" .venv/bin/ruff check .
   step "ruff format" .venv/bin/ruff format --check .

@@ -60,7 +60,16 @@ need_venv() {
   need ca-certificates
   step "venv" make_venv "$python"
   printf '%s\n' "$key" >.venv/stamp
-  rm -f "$STAMP_DIR/python-package"
+  rm -f "$STAMP_DIR/python-package" "$STAMP_DIR/torch"
+}
+
+install_torch() {
+  .venv/bin/uv pip install --python .venv/bin/python -r python/requirements-torch.txt
+}
+
+# Large, and only for tests.
+need_torch() {
+  step_once "torch" "$(<.venv/stamp) $(sha256sum <python/requirements-torch.txt)" install_torch
 }
 
 install_package() {
@@ -71,7 +80,7 @@ need_package() {
   need "${PKGS_BUILD[@]}"
   need_venv
   step_once "python package" \
-    "$(hash_of CMakeLists.txt cmake include src python/CMakeLists.txt python/src pyproject.toml README.md)" \
+    "$(hash_of CMakeLists.txt cmake include src tools/cbridge python/CMakeLists.txt python/src pyproject.toml README.md)" \
     install_package
 }
 

@@ -14,8 +14,10 @@ namespace {
 class PyRunner {
 public:
   PyRunner(const std::string &Text, nb::handle Inputs, nb::handle Outputs)
-      : M(open(Text, Signature(toSpecs(Inputs), toSpecs(Outputs)))),
-        R(M.runner()) {}
+      : M(open(Text, Signature(toSpecs(Inputs), toSpecs(Outputs)), Told)),
+        R(M.runner()) {
+    report();
+  }
 
   void populate(nb::dict Features) {
     for (auto [Key, Value] : Features) {
@@ -37,14 +39,50 @@ public:
     }
   }
 
+  /// What the caller decided, for the log.
+  void noteFallback(nb::dict Taken) {
+    TensorStorage Out(M.signature().outputs());
+    check(Out.status());
+    for (size_t I = 0; I < Out.size(); ++I) {
+      const TensorSpec &Spec = Out.spec(I);
+      nb::str Name = decode(Spec.name());
+      if (!Taken.contains(Name))
+        raise(PyExc_KeyError, "decision '" + Spec.name() + "' is missing");
+      assign(Taken[Name], Spec, "decision",
+             {[&](Span<const int64_t> E) { return Out.resize(I, E); },
+              [&] { return Out.bytes(I); },
+              [&](Span<const std::string_view> V, Span<const int64_t> E) {
+                return Out.setStrings(I, V, E);
+              }});
+    }
+    R.noteFallback(Why, Out.views());
+    report();
+  }
+  void reward(double Value) {
+    Status S = R.reward(Value);
+    report();
+    check(S);
+  }
+  void endEpisode() {
+    Status S;
+    {
+      nb::gil_scoped_release Release;
+      S = R.endEpisode();
+    }
+    report();
+    check(S);
+  }
+
   nb::dict evaluate() {
     std::optional<Expected<Decision>> D;
     {
       nb::gil_scoped_release Release;
       D.emplace(R.evaluate());
     }
+    report();
+    Why = D->status();
     if (!*D)
-      raise(D->status());
+      raise(Why);
     nb::dict Result;
     for (size_t I = 0; I < (*D)->size(); ++I)
       Result[decode(M.signature().outputs()[I].name())] =
@@ -83,13 +121,27 @@ public:
               Output);
   }
 
+  /// What the model's sink was told and report() has not logged.
+  using Lines = std::shared_ptr<std::vector<std::string>>;
+  Lines Told = std::make_shared<std::vector<std::string>>();
   Model M;
   MLModelRunner R;
+  Status Why; // the latest evaluate failed
 
 private:
-  static Model open(const std::string &Text, Signature Sig) {
+  void report() {
+    if (Told->empty())
+      return;
+    nb::object Log =
+        nb::module_::import_("logging").attr("getLogger")("compiler_bridge");
+    for (const std::string &Line : std::exchange(*Told, {}))
+      Log.attr("warning")("%s", decode(Line));
+  }
+  static Model open(const std::string &Text, Signature Sig, const Lines &To) {
     nb::gil_scoped_release Release; // the peer may be a thread of this process
-    Expected<Model> Opened = Model::open(Text, std::move(Sig));
+    Expected<Model> Opened =
+        Model::open(Text, std::move(Sig),
+                    [To](const Status &S) { To->push_back(S.toString()); });
     if (Opened)
       return std::move(*Opened);
     nb::gil_scoped_acquire Acquire;
@@ -110,6 +162,7 @@ void bindRunner(nb::module_ &M) {
           nb::arg("runner"), nb::arg("inputs"), nb::arg("outputs"))
       .def("populate_features", &PyRunner::populate, nb::arg("features"))
       .def("evaluate", &PyRunner::evaluate)
+      .def("note_fallback", &PyRunner::noteFallback, nb::arg("taken"))
       .def(
           "get_tensor",
           [](nb::handle_t<PyRunner> Self, nb::str Name) {
@@ -123,19 +176,8 @@ void bindRunner(nb::module_ &M) {
             Self.R.switchContext(encode(Name));
           },
           nb::arg("name"))
-      .def(
-          "reward",
-          [](PyRunner &Self, double Value) { check(Self.R.reward(Value)); },
-          nb::arg("value"))
-      .def("end_episode",
-           [](PyRunner &Self) {
-             Status S;
-             {
-               nb::gil_scoped_release Release;
-               S = Self.R.endEpisode();
-             }
-             check(S);
-           })
+      .def("reward", &PyRunner::reward, nb::arg("value"))
+      .def("end_episode", &PyRunner::endEpisode)
       .def("set_mask", &PyRunner::setMask, nb::arg("mask"),
            nb::arg("output") = 0)
       .def(

@@ -1,5 +1,6 @@
 """One interface between a compiler that needs a decision and a model that gives it."""
 
+from . import log as log
 from ._core import Batch, Request
 from .compiler import CompilerInterface
 from .errors import BridgeError, BridgeTimeout

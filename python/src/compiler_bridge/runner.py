@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
@@ -22,7 +23,9 @@ class Runner:
                         TensorSpec("unroll", "int64"))
         runner.evaluate({"trip_count": 128})["unroll"].item()
 
-    Features keep their values between calls. One thread at a time.
+    Features keep their values between calls. One thread at a time. That the model was left for the
+    heuristic, or that decisions cannot be recorded, is a warning of the logger `compiler_bridge`,
+    once.
     """
 
     def __init__(
@@ -34,6 +37,7 @@ class Runner:
         self._runner: _core.Runner | None = _core.Runner(
             runner, raw_specs(inputs), raw_specs(outputs)
         )
+        self._outputs = [name for name, _, _ in raw_specs(outputs)]
 
     def __enter__(self) -> Runner:
         return self
@@ -73,11 +77,23 @@ class Runner:
     def evaluate_or(
         self, features: Mapping[str, Any] | None, heuristic: Callable[[], T]
     ) -> dict[str, Any] | T:
-        """The decision, or the heuristic's if the model has none."""
+        """The decision, or the heuristic's if the model has none.
+
+        With `record=` the heuristic's is recorded if it is a mapping of names to values, or the
+        value itself where there is one output.
+        """
         try:
             return self.evaluate(features)
         except BridgeError:
-            return heuristic()
+            taken = heuristic()
+            self._note(taken)
+            return taken
+
+    def _note(self, taken: Any) -> None:
+        values = taken if isinstance(taken, Mapping) else {self._outputs[0]: taken}
+        # What the outputs cannot hold is not recorded, as in C++.
+        with contextlib.suppress(BridgeError, ValueError, KeyError, TypeError):
+            self._open.note_fallback(dict(values))
 
     def switch_context(self, name: str) -> None:
         """Names what is being compiled."""

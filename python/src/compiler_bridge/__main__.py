@@ -1,0 +1,34 @@
+"""`python -m compiler_bridge COMMAND`: the commands of `cbridge` that are written in Python."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from . import __version__
+
+# Name -> what it does, and the function that gets its arguments and gives the exit status. The
+# tool lists them, too: tools/cbridge/PythonCommands.cpp.
+COMMANDS: dict[str, tuple[str, Callable[[list[str]], int]]] = {}
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print("usage: python -m compiler_bridge COMMAND\n")
+        for name, (summary, _) in COMMANDS.items():
+            print(f"  {name:<11} {summary}")
+        print("  --version   print the version\n  --help      print this text\n")
+        print("'cbridge --help' lists all commands.")
+        return 0 if arguments else 2
+    if arguments[0] == "--version":
+        print(f"compiler_bridge {__version__}")
+        return 0
+    if arguments[0] not in COMMANDS:
+        what = "option" if arguments[0].startswith("-") else "command"
+        print(f"compiler_bridge: unknown {what} {arguments[0]!r}; see --help", file=sys.stderr)
+        return 2
+    return COMMANDS[arguments[0]][1](arguments[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
