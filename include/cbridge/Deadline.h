@@ -8,6 +8,7 @@
 #define CBRIDGE_DEADLINE_H
 
 #include <chrono>
+#include <ctime>
 
 namespace cbridge {
 
@@ -20,8 +21,10 @@ public:
   static Deadline never() { return Deadline(Clock::time_point::max()); }
   /// One that has passed: for a look without waiting.
   static Deadline past() { return Deadline(Clock::time_point::min()); }
+  /// Of a second and more: to the hundredth of a second, never earlier, which
+  /// is cheap.
   static Deadline in(std::chrono::nanoseconds Duration) {
-    auto Now = Clock::now();
+    auto Now = Duration < std::chrono::seconds(1) ? Clock::now() : soon();
     if (Duration >= Clock::time_point::max() - Now)
       return never();
     return Deadline(Now + Duration);
@@ -42,6 +45,17 @@ public:
   }
 
 private:
+  /// A time that is not before now, and not much after it.
+  static Clock::time_point soon() {
+#ifdef CLOCK_MONOTONIC_COARSE
+    timespec Coarse;
+    if (::clock_gettime(CLOCK_MONOTONIC_COARSE, &Coarse) == 0)
+      return Clock::time_point(std::chrono::seconds(Coarse.tv_sec) +
+                               std::chrono::nanoseconds(Coarse.tv_nsec) +
+                               std::chrono::milliseconds(10));
+#endif
+    return Clock::now();
+  }
   explicit Deadline(Clock::time_point End) : End(End) {}
   Clock::time_point End;
 };

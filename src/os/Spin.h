@@ -66,11 +66,10 @@ private:
   }
   template <typename Callable>
   static bool spinFor(Deadline Until, Callable &&Arrived) {
-    for (int Looks = 0; Looks < 64; ++Looks) {
+    // The answer of a small model takes less time than a pause.
+    for (int Looks = 0; Looks < 128; ++Looks)
       if (Arrived())
         return true;
-      relax();
-    }
     auto Begin = Deadline::Clock::now(), Now = Begin;
     while (Now - Begin < Longest) {
       for (int Looks = 0; Looks < 16; ++Looks) {

@@ -57,9 +57,9 @@ public:
     Reward = LastReward;
     Done = true;
     Truncated = Broken;
-    Tensors.describe(Of->Features);
     Tensors.Views = Last->Tensors.Views;
-    Before = std::move(Last); // which the views point into
+    Tensors.Specs = nullptr;  // these views are of no use for a question
+    Before = std::move(Last); // which they point into
   }
   void release() {
     Payload.reset();

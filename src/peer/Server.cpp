@@ -13,8 +13,10 @@
 
 namespace cbridge {
 
-/// While memory alone keeps us busy, files are looked at this often.
+/// While memory alone keeps us busy, files are looked at this often; the time
+/// is asked for with every so many answers.
 static constexpr std::chrono::milliseconds FilesEvery(1);
+static constexpr unsigned TimeEvery = 8;
 
 static Status noRequest() {
   return Status::error(StatusCode::Timeout, "no request yet");
@@ -237,7 +239,7 @@ bool Peer::Server::waitsForMore() const {
 Status Peer::Server::wait(Deadline Until) {
   for (;;) {
     if (lookAtMemory()) {
-      if (LookAgain.passed())
+      if (++Answers % TimeEvery == 0 && LookAgain.passed())
         return lookAtFiles(Deadline::past());
       return Status();
     }

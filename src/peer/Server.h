@@ -91,6 +91,7 @@ private:
   os::FileSet Files;
   std::vector<std::pair<size_t, size_t>> SiteFiles;
   os::SpinHabit Spinning;
+  unsigned Answers = 0;
   Deadline LookAgain = Deadline::in(std::chrono::seconds(0));
 };
 

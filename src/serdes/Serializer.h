@@ -29,6 +29,14 @@ struct DecodedTensors {
     Specs = std::move(List);
     Extents.resize(Specs->size());
     Views.assign(Specs->size(), TensorView());
+    Plain = true;
+    for (size_t I = 0; I < Specs->size(); ++I) {
+      const TensorSpec &Spec = (*Specs)[I];
+      Plain &= Spec.isFixed() && Spec.type() != ElementType::Bool;
+      if (Plain)
+        set(I, Spec.shape(),
+            {nullptr, Spec.elementCount() * sizeOf(Spec.type())});
+    }
   }
   void set(size_t I, Span<const int64_t> Shape, Bytes Data) {
     for (size_t D = 0; D < Shape.size(); ++D)
@@ -37,6 +45,9 @@ struct DecodedTensors {
   }
 
   SpecList Specs;
+  /// All tensors are fixed and any bytes are right for them: views lack only
+  /// their data.
+  bool Plain = false;
   std::vector<std::array<int64_t, MaxRank>> Extents;
   std::vector<TensorView> Views;
   AlignedBuffer Backing;

@@ -114,8 +114,29 @@ Status Bitstream::decode(Bytes Payload, DecodedTensors &To) {
   return decodeLent(Payload, {}, To);
 }
 
+/// The common case: fixed tensors that need no check, in one piece.
+static bool decodePlain(Bytes Payload, DecodedTensors &To) {
+  size_t Total = 0;
+  for (const TensorView &V : To.Views)
+    Total += alignUp(V.Data.size());
+  if (Total != Payload.size())
+    return false;
+  const unsigned char *At = Payload.data();
+  for (TensorView &V : To.Views) {
+    V.Data = {At, V.Data.size()};
+    At += alignUp(V.Data.size());
+  }
+  return true;
+}
+
 Status Bitstream::decodeLent(Bytes Payload, Span<const Bytes> Lent,
                              DecodedTensors &To) {
+  if (To.Plain) {
+    if (Lent.empty() && decodePlain(Payload, To))
+      return Status();
+    if (Payload.empty() && Lent.size() == 1 && decodePlain(Lent[0], To))
+      return Status();
+  }
   size_t Words = 0;
   for (const TensorSpec &Spec : *To.Specs)
     Words += shapeWords(Spec);
