@@ -160,7 +160,7 @@ private:
 
 std::string encoded(const std::string &Serdes, const TensorStorage &Tensors) {
   Message To;
-  EXPECT_TRUE(makeSerializer(Serdes)->encode(Tensors.views(), To).ok());
+  EXPECT_TRUE((*makeSerializer(Serdes))->encode(Tensors.views(), To).ok());
   std::string Payload(asText(To.own()));
   for (Bytes Piece : To.lent())
     Payload += asText(Piece);

@@ -76,7 +76,7 @@ protected:
     }
   }
 
-  std::unique_ptr<Serializer> Codec = makeSerializer(GetParam());
+  std::unique_ptr<Serializer> Codec = *makeSerializer(GetParam());
   Message Encoded;
 };
 
@@ -148,8 +148,8 @@ Payload bytesOf(const std::vector<uint64_t> &Words) {
 
 TEST_P(SerializerTest, HasAName) {
   ASSERT_NE(Codec, nullptr);
-  EXPECT_EQ(makeSerializer(GetParam() + "x"), nullptr);
-  EXPECT_EQ(makeSerializer(""), nullptr);
+  EXPECT_FALSE(makeSerializer(GetParam() + "x"));
+  EXPECT_FALSE(makeSerializer(""));
 }
 
 TEST_P(SerializerTest, NoTensors) { expectRoundTrip(TensorStorage({})); }
