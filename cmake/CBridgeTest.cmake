@@ -7,11 +7,12 @@ if(CBRIDGE_BUILD_TESTS)
   include(GoogleTest)
 endif()
 
-# cbridge_add_test(NAME x SOURCES ... [LABELS ...] [LIBS ...] [PLAIN])
+# cbridge_add_test(NAME x SOURCES ... [LABELS ...] [LIBS ...] [MODULES ...] [PLAIN])
 # A GoogleTest executable, one ctest entry per test. PLAIN: a program with its own main
-# (for instance in C) that is one ctest entry and passes by returning 0.
+# (for instance in C) that is one ctest entry and passes by returning 0. MODULES: those that it
+# can load.
 function(cbridge_add_test)
-  cmake_parse_arguments(PARSE_ARGV 0 Arg "PLAIN" "NAME" "SOURCES;LABELS;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 0 Arg "PLAIN" "NAME" "SOURCES;LABELS;LIBS;MODULES")
   if(NOT Arg_NAME OR NOT Arg_SOURCES OR Arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "cbridge_add_test: need NAME and SOURCES; unknown: ${Arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -28,10 +29,16 @@ function(cbridge_add_test)
   target_compile_definitions(${Arg_NAME} PRIVATE CBRIDGE_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
   target_link_libraries(${Arg_NAME} PRIVATE cbridge::core ${Arg_LIBS})
   cbridge_warnings(${Arg_NAME})
+  set(Environment)
+  if(Arg_MODULES)
+    list(TRANSFORM Arg_MODULES PREPEND cbridge-)
+    add_dependencies(${Arg_NAME} ${Arg_MODULES})
+    set(Environment ENVIRONMENT "CBRIDGE_MODULE_PATH=${CBRIDGE_MODULE_DIR}")
+  endif()
 
   if(Arg_PLAIN)
     add_test(NAME ${Arg_NAME} COMMAND ${Arg_NAME})
-    set_tests_properties(${Arg_NAME} PROPERTIES TIMEOUT 60 LABELS "${Arg_LABELS}")
+    set_tests_properties(${Arg_NAME} PROPERTIES TIMEOUT 60 LABELS "${Arg_LABELS}" ${Environment})
     return()
   endif()
 
@@ -43,7 +50,7 @@ function(cbridge_add_test)
     NO_PRETTY_VALUES
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT 60)
+    PROPERTIES TIMEOUT 60 ${Environment})
   # Its PROPERTIES cannot carry a list of labels, a script that ctest reads afterwards can.
   if(Arg_LABELS)
     set(LabelsFile "${CMAKE_CURRENT_BINARY_DIR}/${Arg_NAME}_labels.cmake")

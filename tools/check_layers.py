@@ -23,7 +23,7 @@ LEVELS = [
     ["os"],
     ["tensor"],
     ["serdes", "channel", "log"],
-    ["engine"],
+    ["engine", "module"],
     ["runner", "peer"],
     ["catalog"],
     ["capi"],

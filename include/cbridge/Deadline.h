@@ -29,7 +29,9 @@ public:
       return never();
     return Deadline(Now + Duration);
   }
+  static Deadline at(Clock::time_point End) { return Deadline(End); }
 
+  Clock::time_point end() const { return End; }
   bool isNever() const { return End == Clock::time_point::max(); }
   bool passed() const { return !isNever() && Clock::now() >= End; }
   /// Zero once it has passed; the longest duration if it never does.

@@ -34,6 +34,7 @@ struct Scheme {
 };
 
 /// The schemes that runner strings may name: a plain object, filled by hand.
+/// What builtin() does not list, it looks for in modules.
 class Registry {
 public:
   /// The schemes of this library.
@@ -41,11 +42,21 @@ public:
 
   /// Adds a scheme, or replaces the one of that name.
   void add(Scheme S);
+  /// Adds the schemes of a module, a shared library as cbridge/module.h
+  /// describes it, which stays loaded. Its serializers and channels can be
+  /// named everywhere from then on.
+  Status addModule(const std::string &File);
   const Scheme *find(std::string_view Name) const;
+  /// The scheme of R, which may have to be loaded from a module. Fails with
+  /// InvalidArgument if there is none, and with another code if its module
+  /// cannot be used.
+  Expected<Scheme> lookUp(const RunnerString &R) const;
   const std::vector<Scheme> &schemes() const { return Schemes; }
 
 private:
   std::vector<Scheme> Schemes;
+  /// Where else to look; null: nowhere. Fails as lookUp does.
+  std::function<Expected<Scheme>(std::string_view Name)> Elsewhere;
 };
 
 } // namespace cbridge

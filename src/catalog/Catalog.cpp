@@ -6,11 +6,24 @@
 //===----------------------------------------------------------------------===//
 #include <cbridge/Model.h>
 
+#include "catalog/Modules.h"
 #include "engine/fixed/Fixed.h"
 #include "engine/remote/Remote.h"
 #include "engine/replay/Replay.h"
 
 namespace cbridge {
+
+static Expected<Scheme> schemeOfModule(std::string_view Name) {
+  auto Has = [](const Module &M, std::string_view Wanted) {
+    return M.runner(Wanted) || M.channel(Wanted);
+  };
+  Expected<const Module *> Found = moduleWith(Name, Has, "scheme");
+  if (!Found)
+    return Found.status();
+  if (const Scheme *Runner = (*Found)->runner(Name))
+    return *Runner;
+  return remoteScheme(*(*Found)->channel(Name));
+}
 
 Registry Registry::builtin() {
   Registry R;
@@ -19,7 +32,19 @@ Registry Registry::builtin() {
   R.add(replayScheme());
   for (const ChannelScheme &Channel : channelSchemes())
     R.add(remoteScheme(Channel));
+  R.Elsewhere = schemeOfModule;
   return R;
+}
+
+Status Registry::addModule(const std::string &File) {
+  Expected<const Module *> M = Module::load(File);
+  if (!M)
+    return M.status();
+  for (const Scheme &Runner : (*M)->runners())
+    add(Runner);
+  for (const ChannelScheme &Channel : (*M)->channels())
+    add(remoteScheme(Channel));
+  return Status();
 }
 
 Expected<Model> Model::open(std::string_view RunnerString, Signature Sig,

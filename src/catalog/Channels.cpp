@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "catalog/Modules.h"
 #include "channel/pipe/Pipe.h"
 #include "channel/shm/Shm.h"
 
@@ -26,6 +27,19 @@ const std::vector<ChannelScheme> &channelSchemes() {
        listenShm},
   };
   return *Schemes;
+}
+
+Expected<const ChannelScheme *> findChannelScheme(std::string_view Name) {
+  for (const ChannelScheme &Each : channelSchemes())
+    if (Each.Name == Name)
+      return &Each;
+  auto Has = [](const Module &M, std::string_view Wanted) {
+    return M.channel(Wanted) != nullptr;
+  };
+  Expected<const Module *> Found = moduleWith(Name, Has, "channel");
+  if (!Found)
+    return Found.status();
+  return (*Found)->channel(Name);
 }
 
 } // namespace cbridge

@@ -4,18 +4,32 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "serdes/Serializer.h"
+#include "catalog/Modules.h"
 #include "serdes/bitstream/Bitstream.h"
 #include "serdes/json/JsonSerializer.h"
 
 namespace cbridge {
 
-std::unique_ptr<Serializer> makeSerializer(std::string_view Name) {
+Expected<std::unique_ptr<Serializer>> makeSerializer(std::string_view Name) {
   if (Name == "bitstream")
     return std::make_unique<Bitstream>();
   if (Name == "json")
     return std::make_unique<JsonSerializer>();
-  return nullptr;
+  auto Has = [](const Module &M, std::string_view Wanted) {
+    return M.hasSerializer(Wanted);
+  };
+  Expected<const Module *> Found = moduleWith(Name, Has, "serializer");
+  if (Found)
+    return (*Found)->makeSerializer(Name);
+  if (Found.status().code() != StatusCode::InvalidArgument)
+    return Found.status();
+  std::string Known;
+  for (std::string_view Each : serializerNames())
+    Known += (Known.empty() ? "" : ", ") + std::string(Each);
+  return Status::error(StatusCode::InvalidArgument,
+                       "there is no serializer '" + std::string(Name) +
+                           "'; there are " + Known + ", and " +
+                           Found.status().message());
 }
 
 Span<const std::string_view> serializerNames() {

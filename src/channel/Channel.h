@@ -17,6 +17,7 @@
 #include <cbridge/RunnerString.h>
 #include <cbridge/TensorStorage.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -93,15 +94,21 @@ struct ChannelScheme {
   /// compilers wait for each other, and the runners of a model share one.
   bool ManySessions;
   /// The compiler's end.
-  Expected<std::unique_ptr<Channel>> (*Connect)(const RunnerString &Address,
-                                                const ChannelOptions &Options);
+  std::function<Expected<std::unique_ptr<Channel>>(const RunnerString &Address,
+                                                   const ChannelOptions &)>
+      Connect;
   /// The peer's end.
-  Expected<std::unique_ptr<Listener>> (*Listen)(const RunnerString &Address,
-                                                const ChannelOptions &Options);
+  std::function<Expected<std::unique_ptr<Listener>>(const RunnerString &Address,
+                                                    const ChannelOptions &)>
+      Listen;
 };
 
 /// The channels of this library: listed in the catalog.
 const std::vector<ChannelScheme> &channelSchemes();
+/// The channel called Name: of this library, or of a module. Fails with
+/// InvalidArgument if there is none, saying where it was looked for; and with
+/// another code if its module cannot be used. Never destroyed.
+Expected<const ChannelScheme *> findChannelScheme(std::string_view Name);
 
 } // namespace cbridge
 

@@ -22,6 +22,7 @@ public:
   void clear() { Files.clear(); }
   void add(int File) { Files.push_back({File, POLLIN, 0}); }
   size_t size() const { return Files.size(); }
+  int file(size_t I) const { return Files[I].fd; }
   /// False if the deadline passed first.
   bool wait(Deadline Until);
   /// Whether one of the files [First, Last) had something to say to wait().

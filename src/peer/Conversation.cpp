@@ -97,10 +97,10 @@ Status Conversation::greet(const Frame &F) {
   Terms->Features =
       std::make_shared<std::vector<TensorSpec>>(Terms->Sig.inputs());
   Agreed = Terms;
-  With = makeSerializer(H->Serdes);
-  if (!With)
-    return Status::error(StatusCode::Unsupported,
-                         "there is no serializer '" + H->Serdes + "'");
+  Expected<std::unique_ptr<Serializer>> Codec = makeSerializer(H->Serdes);
+  if (!Codec)
+    return Status::error(StatusCode::Unsupported, Codec.status().message());
+  With = std::move(*Codec);
   if (Status S = checkSpecs(Options.Expects.inputs(), Terms->Sig.inputs(),
                             "feature", "peer wants", "compiler sends");
       !S)

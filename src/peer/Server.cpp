@@ -29,24 +29,26 @@ Status Peer::Server::listen(const std::string &Text, int Lifeline) {
   if (Parsed->hasOptions())
     return Parsed->errorAtTarget(
         "an address to serve takes no options: the compiler chooses");
-  for (const ChannelScheme &Scheme : channelSchemes()) {
-    if (Scheme.Name != Parsed->scheme())
-      continue;
-    ChannelOptions Channel;
-    Channel.MaxMessage = Options.MaxMessage;
-    Channel.Lifeline = Lifeline;
-    Expected<std::unique_ptr<Listener>> L = Scheme.Listen(*Parsed, Channel);
-    if (!L)
-      return L.status();
-    Sites.push_back({std::move(*L), Scheme.ManySessions});
-    Addresses.push_back(Text);
-    return Status();
+  Expected<const ChannelScheme *> Scheme = findChannelScheme(Parsed->scheme());
+  if (!Scheme && Scheme.status().code() != StatusCode::InvalidArgument)
+    return Scheme.status();
+  if (!Scheme) {
+    std::string Known;
+    for (const ChannelScheme &Each : channelSchemes())
+      Known += " " + std::string(Each.Name) + ":";
+    return Parsed->errorAtScheme("a peer cannot serve '" + Parsed->scheme() +
+                                 ":'; it can serve" + Known + ", and " +
+                                 Scheme.status().message());
   }
-  std::string Known;
-  for (const ChannelScheme &Scheme : channelSchemes())
-    Known += " " + std::string(Scheme.Name) + ":";
-  return Parsed->errorAtScheme("a peer cannot serve '" + Parsed->scheme() +
-                               ":'; it can serve" + Known);
+  ChannelOptions Channel;
+  Channel.MaxMessage = Options.MaxMessage;
+  Channel.Lifeline = Lifeline;
+  Expected<std::unique_ptr<Listener>> L = (*Scheme)->Listen(*Parsed, Channel);
+  if (!L)
+    return L.status();
+  Sites.push_back({std::move(*L), (*Scheme)->ManySessions});
+  Addresses.push_back(Text);
+  return Status();
 }
 
 Expected<std::unique_ptr<Peer::Server>>

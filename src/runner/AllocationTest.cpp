@@ -174,7 +174,7 @@ TEST(AllocationTest, MessagesOfNumbersAllocateNothing) {
   for (std::string_view Name : serializerNames()) {
     auto Specs = std::make_shared<std::vector<TensorSpec>>(
         features().begin(), features().begin() + 3);
-    std::unique_ptr<Serializer> S = makeSerializer(Name);
+    std::unique_ptr<Serializer> S = *makeSerializer(Name);
     TensorStorage Tensors(*Specs);
     DecodedTensors Decoded(Specs);
     Message Encoded;

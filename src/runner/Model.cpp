@@ -24,13 +24,6 @@ private:
   Status Why;
 };
 
-std::string schemeList(const Registry &Schemes) {
-  std::string List;
-  for (const Scheme &S : Schemes.schemes())
-    List += (List.empty() ? "" : ", ") + S.Name + ":";
-  return List;
-}
-
 } // namespace
 
 Expected<Model> Model::open(std::string_view Text, Signature Sig,
@@ -38,14 +31,15 @@ Expected<Model> Model::open(std::string_view Text, Signature Sig,
   Expected<RunnerString> Parsed = RunnerString::parse(Text);
   if (!Parsed)
     return Parsed.status();
-  const Scheme *Found = Schemes.find(Parsed->scheme());
-  if (!Found)
-    return Parsed->errorAtScheme("there is no scheme '" + Parsed->scheme() +
-                                 ":'; there are " + schemeList(Schemes));
-  std::vector<std::string_view> Keys = {"on_error", "record"};
-  Keys.insert(Keys.end(), Found->Keys.begin(), Found->Keys.end());
-  if (Status S = Parsed->checkKeys(Keys); !S)
-    return S;
+  Expected<Scheme> Found = Schemes.lookUp(*Parsed);
+  if (!Found && Found.status().code() == StatusCode::InvalidArgument)
+    return Found.status();
+  if (Found) {
+    std::vector<std::string_view> Keys = {"on_error", "record"};
+    Keys.insert(Keys.end(), Found->Keys.begin(), Found->Keys.end());
+    if (Status S = Parsed->checkKeys(Keys); !S)
+      return S;
+  }
   Expected<std::string> OnError =
       Parsed->choice("on_error", {"fallback", "fail"});
   if (!OnError)
@@ -60,7 +54,8 @@ Expected<Model> Model::open(std::string_view Text, Signature Sig,
   for (size_t I = 0; I < Made->Sig.inputs().size(); ++I)
     Made->InputIndex.emplace(Made->Sig.inputs()[I].name(), I);
 
-  Expected<EngineSource> Source = Found->Open(*Parsed, Made->Sig);
+  Expected<EngineSource> Source =
+      Found ? Found->Open(*Parsed, Made->Sig) : Found.status();
   if (Source)
     Made->Source = std::move(*Source);
   else if (*OnError == "fail" ||

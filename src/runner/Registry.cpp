@@ -24,4 +24,21 @@ const Scheme *Registry::find(std::string_view Name) const {
   return nullptr;
 }
 
+Expected<Scheme> Registry::lookUp(const RunnerString &R) const {
+  if (const Scheme *Added = find(R.scheme()))
+    return *Added;
+  std::string Why;
+  if (Elsewhere) {
+    Expected<Scheme> Found = Elsewhere(R.scheme());
+    if (Found || Found.status().code() != StatusCode::InvalidArgument)
+      return Found;
+    Why = ", and " + Found.status().message();
+  }
+  std::string Known;
+  for (const Scheme &S : Schemes)
+    Known += (Known.empty() ? "" : ", ") + S.Name + ":";
+  return R.errorAtScheme("there is no scheme '" + R.scheme() +
+                         ":'; there are " + Known + Why);
+}
+
 } // namespace cbridge

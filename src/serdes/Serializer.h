@@ -72,9 +72,11 @@ public:
                             DecodedTensors &To);
 };
 
-/// The serializer called Name, or null.
-std::unique_ptr<Serializer> makeSerializer(std::string_view Name);
-/// The names that makeSerializer knows, the default first.
+/// The serializer called Name: of this library, or of a module. Fails with
+/// InvalidArgument if there is none, saying where it was looked for; and with
+/// another code if its module cannot be used.
+Expected<std::unique_ptr<Serializer>> makeSerializer(std::string_view Name);
+/// The names of those of this library, the default first.
 Span<const std::string_view> serializerNames();
 
 } // namespace cbridge

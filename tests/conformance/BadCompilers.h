@@ -73,8 +73,8 @@ public:
     Header.Kind = Kind;
     ASSERT_TRUE(Compiler->send(Header, Payload));
   }
-  /// Sends more than fits into a pipe while the peer reads; false if it does not
-  /// take it.
+  /// Sends more than fits into a pipe while the peer reads; false if it does
+  /// not take it.
   bool sendLarge(const std::string &Data) {
     auto Sent =
         std::async(std::launch::async, [&] { return Compiler->send(Data); });
@@ -101,7 +101,7 @@ public:
     TensorStorage Features(oneNumber().inputs());
     std::memcpy(Features.bytes(0).data(), &X, sizeof(X));
     Message To;
-    EXPECT_TRUE(makeSerializer(Serdes)->encode(Features.views(), To).ok());
+    EXPECT_TRUE((*makeSerializer(Serdes))->encode(Features.views(), To).ok());
     std::string Payload(asText(To.own()));
     for (Bytes Piece : To.lent())
       Payload += asText(Piece);

@@ -8,11 +8,13 @@ if(CBRIDGE_BUILD_TESTS)
     ${CMAKE_CURRENT_LIST_DIR}/HealthyChannelTest.cpp
     ${CMAKE_CURRENT_LIST_DIR}/RawPipe.cpp
     ${CMAKE_CURRENT_LIST_DIR}/RawShm.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/RawUnix.cpp
     ${CMAKE_CURRENT_LIST_DIR}/ServedPeer.cpp)
 
   # Both ends are threads of one process, which is what ThreadSanitizer can see.
   cbridge_add_test(
     NAME channel_threads_test
+    MODULES unix flatbuffers
     LABELS threads
     SOURCES ${CBRIDGE_CHANNEL_SOURCES}
       ${CMAKE_CURRENT_LIST_DIR}/ThreadedPeer.cpp
@@ -23,6 +25,7 @@ if(CBRIDGE_BUILD_TESTS)
   # Each end is a process that can be killed.
   cbridge_add_test(
     NAME channel_process_test
+    MODULES unix flatbuffers
     SOURCES ${CBRIDGE_CHANNEL_SOURCES}
       ${CMAKE_CURRENT_LIST_DIR}/ForkedPeer.cpp
       ${CMAKE_CURRENT_LIST_DIR}/ProcessFaultsTest.cpp

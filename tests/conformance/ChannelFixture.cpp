@@ -163,16 +163,18 @@ void ChannelFixture::expectServed() {
   }
 }
 
-std::vector<const ChannelUnderTest *> channels() {
-  std::vector<const ChannelUnderTest *> List;
+Combinations everything() {
+  Combinations All;
   for (const ChannelUnderTest &Each : channelsUnderTest())
-    List.push_back(&Each);
-  return List;
+    All.Channels.push_back(&Each);
+  All.Serializers.assign(serializerNames().begin(), serializerNames().end());
+  return All;
 }
 
-std::vector<std::string> serializers() {
-  auto Names = serializerNames();
-  return {Names.begin(), Names.end()};
+Combinations ownChannel() { return {{&ownChannelUnderTest()}, {"bitstream"}}; }
+
+Combinations ownSerializer() {
+  return {{&channelsUnderTest()[0]}, {"flatbuffers"}};
 }
 
 std::string channelAndSerdesName(const ChannelUnderTest *Channel,

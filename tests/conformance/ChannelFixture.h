@@ -103,8 +103,18 @@ private:
   size_t FilesBefore = 0;
 };
 
-std::vector<const ChannelUnderTest *> channels();
-std::vector<std::string> serializers();
+/// What a suite runs over: each of these channels with each of these
+/// serializers.
+struct Combinations {
+  std::vector<const ChannelUnderTest *> Channels;
+  std::vector<std::string> Serializers;
+};
+/// Those of the library, all with all.
+Combinations everything();
+/// Those of the examples, which are modules: each with one partner from the
+/// library. More would show no more and double the time.
+Combinations ownChannel();
+Combinations ownSerializer();
 /// "pipe_json".
 std::string channelAndSerdesName(const ChannelUnderTest *Channel,
                                  const std::string &Serdes);
@@ -117,15 +127,39 @@ protected:
       : ChannelFixture(std::get<0>(GetParam()), std::get<1>(GetParam())) {}
 };
 
+inline auto combine(const Combinations &Of) {
+  return ::testing::Combine(::testing::ValuesIn(Of.Channels),
+                            ::testing::ValuesIn(Of.Serializers));
+}
+template <typename T>
+auto combine(const Combinations &Of, const std::vector<T> &More) {
+  return ::testing::Combine(::testing::ValuesIn(Of.Channels),
+                            ::testing::ValuesIn(Of.Serializers),
+                            ::testing::ValuesIn(More));
+}
+
+struct ChannelAndSerdesNamer {
+  template <typename Info> std::string operator()(const Info &I) const {
+    return channelAndSerdesName(std::get<0>(I.param), std::get<1>(I.param));
+  }
+};
+
 #define CBRIDGE_FOR_EVERY_CHANNEL(Suite)                                       \
-  INSTANTIATE_TEST_SUITE_P(                                                    \
-      Channels, Suite,                                                         \
-      ::testing::Combine(::testing::ValuesIn(channels()),                      \
-                         ::testing::ValuesIn(serializers())),                  \
-      [](const auto &Info) {                                                   \
-        return channelAndSerdesName(std::get<0>(Info.param),                   \
-                                    std::get<1>(Info.param));                  \
-      })
+  INSTANTIATE_TEST_SUITE_P(Channels, Suite, combine(everything()),             \
+                           ChannelAndSerdesNamer());                           \
+  INSTANTIATE_TEST_SUITE_P(OwnChannel, Suite, combine(ownChannel()),           \
+                           ChannelAndSerdesNamer());                           \
+  INSTANTIATE_TEST_SUITE_P(OwnSerializer, Suite, combine(ownSerializer()),     \
+                           ChannelAndSerdesNamer())
+
+/// The same for suites over one of List as well.
+#define CBRIDGE_FOR_EVERY_CHANNEL_AND(Suite, List, Namer)                      \
+  INSTANTIATE_TEST_SUITE_P(Channels, Suite, combine(everything(), List),       \
+                           Namer);                                             \
+  INSTANTIATE_TEST_SUITE_P(OwnChannel, Suite, combine(ownChannel(), List),     \
+                           Namer);                                             \
+  INSTANTIATE_TEST_SUITE_P(OwnSerializer, Suite,                               \
+                           combine(ownSerializer(), List), Namer)
 
 } // namespace cbridge::conformance
 

@@ -54,4 +54,9 @@ const std::vector<ChannelUnderTest> &channelsUnderTest() {
   return *Channels;
 }
 
+const ChannelUnderTest &ownChannelUnderTest() {
+  static const auto *const Channel = new ChannelUnderTest(unixUnderTest());
+  return *Channel;
+}
+
 } // namespace cbridge::conformance

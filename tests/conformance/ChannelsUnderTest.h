@@ -75,9 +75,12 @@ struct ChannelUnderTest {
 
 ChannelUnderTest pipeUnderTest();
 ChannelUnderTest shmUnderTest();
+ChannelUnderTest unixUnderTest();
 
 /// Every channel of the library: a new one is an entry here.
 const std::vector<ChannelUnderTest> &channelsUnderTest();
+/// That of examples/own-channel, from a module.
+const ChannelUnderTest &ownChannelUnderTest();
 
 } // namespace cbridge::conformance
 

@@ -297,23 +297,13 @@ std::vector<const Attack *> attacks(bool OnlyExplained) {
   return List;
 }
 
-auto everyChannelAnd(const std::vector<const Attack *> &List) {
-  return ::testing::Combine(::testing::ValuesIn(channels()),
-                            ::testing::ValuesIn(serializers()),
-                            ::testing::ValuesIn(List));
-}
-
 std::string
 attackName(const ::testing::TestParamInfo<CompilerFault::ParamType> &Info) {
-  return channelAndSerdesName(std::get<0>(Info.param),
-                              std::get<1>(Info.param)) +
-         "_" + std::get<2>(Info.param)->Name;
+  return ChannelAndSerdesNamer()(Info) + "_" + std::get<2>(Info.param)->Name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Channels, CompilerFault,
-                         everyChannelAnd(attacks(false)), attackName);
-INSTANTIATE_TEST_SUITE_P(Channels, ExplainedFault,
-                         everyChannelAnd(attacks(true)), attackName);
+CBRIDGE_FOR_EVERY_CHANNEL_AND(CompilerFault, attacks(false), attackName);
+CBRIDGE_FOR_EVERY_CHANNEL_AND(ExplainedFault, attacks(true), attackName);
 
 TEST_P(CompilerFault, EndsItsOwnSessionOnly) {
   size_t Wanted = A.Code != StatusCode::Ok;
@@ -323,8 +313,8 @@ TEST_P(CompilerFault, EndsItsOwnSessionOnly) {
   ASSERT_EQ(Errors.size(), Wanted) << Errors.back().toString();
   if (Wanted) {
     EXPECT_EQ(Errors[0].code(), A.Code) << Errors[0].toString();
-    bool Half = Channel.WholeMessages &&
-                std::string_view(A.Says) == "after 100 bytes";
+    bool Half =
+        Channel.WholeMessages && std::string_view(A.Says) == "after 100 bytes";
     EXPECT_NE(Errors[0].message().find(Half ? "" : A.Says), std::string::npos)
         << Errors[0].message();
   }

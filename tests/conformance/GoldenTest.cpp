@@ -109,7 +109,7 @@ TensorStorage dynamicTensors() {
 
 void checkMessage(const char *Serdes, const std::string &Name,
                   const TensorStorage &Tensors) {
-  std::unique_ptr<Serializer> Codec = makeSerializer(Serdes);
+  std::unique_ptr<Serializer> Codec = *makeSerializer(Serdes);
   Message Encoded;
   ASSERT_TRUE(Codec->encode(Tensors.views(), Encoded).ok());
   Content Written = flatten(Encoded);

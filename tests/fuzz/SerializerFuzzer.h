@@ -50,30 +50,33 @@ inline const std::vector<DecodedTensors::SpecList> &fuzzedSpecs() {
 }
 
 /// Whatever is decoded is consistent and survives another trip.
-inline void fuzzDecoder(std::string_view Name, const uint8_t *Data,
-                        size_t Size) {
+inline void fuzzDecoder(Serializer &Codec, const uint8_t *Data, size_t Size) {
   if (Size == 0)
     return;
   const DecodedTensors::SpecList &Specs =
       fuzzedSpecs()[Data[0] % fuzzedSpecs().size()];
   // Aligned again, and no byte longer than it claims.
   std::vector<unsigned char> Payload(Data + 1, Data + Size);
-  std::unique_ptr<Serializer> Codec = makeSerializer(Name);
   DecodedTensors First(Specs), Second(Specs);
-  if (Status S = Codec->decode(Payload, First); !S) {
+  if (Status S = Codec.decode(Payload, First); !S) {
     mustHold(!S.message().empty(), "a failure has a message");
     return;
   }
   for (const TensorView &V : First.Views)
     mustHold(inconsistency(V).empty(), inconsistency(V));
   Message Encoded;
-  Status S = Codec->encode(First.Views, Encoded);
+  Status S = Codec.encode(First.Views, Encoded);
   mustHold(S.ok(), S.toString());
   std::vector<unsigned char> Again = flatten(Encoded);
-  S = Codec->decode(Again, Second);
+  S = Codec.decode(Again, Second);
   mustHold(S.ok(), S.toString());
   std::string Difference = difference(First.Views, Second.Views);
   mustHold(Difference.empty(), Difference);
+}
+
+inline void fuzzDecoder(std::string_view Name, const uint8_t *Data,
+                        size_t Size) {
+  fuzzDecoder(**makeSerializer(Name), Data, Size);
 }
 
 } // namespace cbridge

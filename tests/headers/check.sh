@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every public header compiles alone, twice in one file, with g++ and clang++, as C++17 and C++20,
-# with and without exceptions and RTTI; c.h also as C. Headers include only each other and the
+# with and without exceptions and RTTI; c.h and module.h also as C. Headers include only each other and the
 # standard headers of allowed.txt.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -33,9 +33,11 @@ for header in "${headers[@]}"; do
       echo "$header $compiler -xc++ -std=$standard -fno-exceptions -fno-rtti"
     done
   done
-  if [[ $header == c.h ]]; then
-    echo "$header gcc -xc -std=c11 -Wstrict-prototypes"
-    echo "$header clang-19 -xc -std=c11 -Wstrict-prototypes"
+  if [[ $header == c.h || $header == module.h ]]; then
+    for standard in c99 c11; do
+      echo "$header gcc -xc -std=$standard -Wstrict-prototypes"
+      echo "$header clang-19 -xc -std=$standard -Wstrict-prototypes"
+    done
   fi
 done | xargs -P "$(nproc)" -I{} bash -c 'set -euo pipefail; compile {}'
 

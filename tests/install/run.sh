@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Uses an installed CompilerBridge as others do: run.sh BUILD_DIR
-# From a prefix that was moved after the install: a CMake project and a pkg-config compile.
+# From a prefix that was moved after the install: a CMake project, a pkg-config compile, a module.
 # From a clean environment outside the tree: pip install and import.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -35,6 +35,10 @@ read -ra flags <<<"$(PKG_CONFIG_PATH=$pc_dir pkg-config --cflags --libs --static
 echo "flags: ${flags[*]}"
 g++ -std=c++17 "$root/tests/install/consumer/main.cpp" "${flags[@]}" -o "$work/consumer"
 "$work/consumer"
+
+say "a module in C"
+gcc -std=c99 -pedantic -Werror -shared -fPIC -fvisibility=hidden "$root/tests/modules/sum.c" \
+  "-I$prefix/include" -o "$work/cbridge-sum.so"
 
 say "pip install"
 "$python" -m venv "$work/venv"

@@ -2,9 +2,10 @@
 # What a command needs: Debian packages, the virtual environment, configured builds.
 
 PKGS_BUILD=(g++ cmake ninja-build ccache)
-PKGS_TESTS=(libgtest-dev)
+PKGS_EXAMPLES=(libflatbuffers-dev flatbuffers-compiler)
+PKGS_TESTS=(libgtest-dev "${PKGS_EXAMPLES[@]}")
 PKGS_CLANG=(clang-19 libclang-rt-19-dev llvm-19)
-PKGS_LINT=(clang-format-19 clang-tidy-19 libgtest-dev shellcheck)
+PKGS_LINT=(clang-format-19 clang-tidy-19 shellcheck "${PKGS_TESTS[@]}")
 
 apt_install() {
   local sudo=()
@@ -107,7 +108,7 @@ need_preset() { # PRESET
     dev) need "${PKGS_BUILD[@]}" "${PKGS_TESTS[@]}" ;;
     release) need "${PKGS_BUILD[@]}" ;;
     asan | tsan) need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_TESTS[@]}" ;;
-    fuzz) need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" ;;
+    fuzz) need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_EXAMPLES[@]}" ;;
     *) die "unknown preset '$1'; there are dev, release, asan, tsan, fuzz" ;;
   esac
 }

@@ -88,9 +88,11 @@ private:
 
 Expected<EngineSource> open(const ChannelScheme &Over, const RunnerString &R,
                             const Signature &Sig) {
-  Expected<std::string> Serdes = R.choice("serdes", serializerNames());
-  if (!Serdes)
-    return Serdes.status();
+  std::string Serdes = R.option("serdes", serializerNames()[0]);
+  if (auto With = makeSerializer(Serdes); !With)
+    return With.status().code() == StatusCode::InvalidArgument
+               ? R.errorAt("serdes", With.status().message())
+               : With.status();
   Expected<std::chrono::nanoseconds> Timeout =
       R.duration("timeout", DefaultTimeout);
   if (!Timeout)
@@ -103,7 +105,7 @@ Expected<EngineSource> open(const ChannelScheme &Over, const RunnerString &R,
     return MaxMessage.status();
   Options.MaxMessage = *MaxMessage;
 
-  Route Way{Over, R, Sig, *Serdes, *Timeout, Options};
+  Route Way{Over, R, Sig, Serdes, *Timeout, Options};
   // At once, so that the model knows whether there is a peer.
   Expected<std::shared_ptr<RemoteSession>> First = Way.connect();
   if (!First)

@@ -9,7 +9,6 @@
 #include "channel/Handshake.h"
 #include "os/File.h"
 
-#include <cassert>
 #include <cmath>
 
 namespace cbridge {
@@ -26,9 +25,11 @@ Expected<std::shared_ptr<RemoteSession>>
 RemoteSession::open(std::unique_ptr<Channel> Over, const std::string &Serdes,
                     const Signature &Sig, std::chrono::nanoseconds Timeout,
                     Deadline Until) {
+  Expected<std::unique_ptr<Serializer>> With = makeSerializer(Serdes);
+  if (!With)
+    return With.status();
   auto Session = std::make_shared<RemoteSession>(
-      std::move(Over), makeSerializer(Serdes), Sig, Timeout);
-  assert(Session->With && "the scheme checks the serializer's name");
+      std::move(Over), std::move(*With), Sig, Timeout);
   Status S = Session->introduce(Serdes, Sig, Until);
   if (!S.ok()) {
     Session->Over->abandon(Deadline::in(std::chrono::seconds(0)));

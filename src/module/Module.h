@@ -1,0 +1,58 @@
+//===- Module.h - Shared libraries that add to this one ---------*- C++ -*-===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef CBRIDGE_MODULE_MODULE_H
+#define CBRIDGE_MODULE_MODULE_H
+
+#include "channel/Channel.h"
+#include "serdes/Serializer.h"
+
+#include <cbridge/Registry.h>
+
+namespace cbridge {
+
+/// A loaded module; see cbridge/module.h. Never unloaded or destroyed.
+/// Thread-safe.
+class Module {
+public:
+  /// Loads File, once. Fails with Unavailable if it is not there, and with
+  /// Unsupported if it is no module or not one for us; never InvalidArgument.
+  static Expected<const Module *> load(const std::string &File);
+  /// Loads `cbridge-NAME.so` from the first of places() that has it. Fails with
+  /// InvalidArgument if none has, or if no module can have that name; then the
+  /// message continues "there is no ...".
+  static Expected<const Module *> find(std::string_view Name);
+  /// Where find() looks: near the library or program that contains us, then
+  /// CBRIDGE_MODULE_PATH. Absolute.
+  static std::vector<std::string> places();
+  /// All that have been loaded so far.
+  static std::vector<const Module *> loaded();
+
+  const std::string &file() const { return File; }
+  const std::vector<Scheme> &runners() const { return Runners; }
+  const std::vector<ChannelScheme> &channels() const { return Channels; }
+  const Scheme *runner(std::string_view Name) const;
+  const ChannelScheme *channel(std::string_view Name) const;
+  bool hasSerializer(std::string_view Name) const;
+  Expected<std::unique_ptr<Serializer>>
+  makeSerializer(std::string_view Name) const;
+
+private:
+  struct Table;
+  friend struct Table;
+  explicit Module(std::string File) : File(std::move(File)) {}
+  Status open(void *Handle);
+
+  std::string File;
+  std::vector<Scheme> Runners;
+  std::vector<ChannelScheme> Channels;
+  struct Serializers;
+  std::shared_ptr<Serializers> Codecs;
+};
+
+} // namespace cbridge
+
+#endif // CBRIDGE_MODULE_MODULE_H
