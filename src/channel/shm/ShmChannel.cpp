@@ -121,8 +121,9 @@ Status ShmChannel::send(FrameHeader H, const Message &Payload, Deadline Until) {
   // Pairs with beginWait: either we see that the other end sleeps, or it sees
   // the frame.
   Mine.Published.store(Published, std::memory_order_seq_cst);
-  if (Theirs->control().Sleeping.load(std::memory_order_seq_cst))
-    os::wakeOther(Socket.get());
+  if (Theirs->control().Sleeping.load(std::memory_order_seq_cst) &&
+      !os::wakeOther(Socket.get()))
+    return closed();
   return Status();
 }
 
