@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "PeerHandle.h"
 
+#include <algorithm>
+
 #include <unistd.h>
 
 namespace cbridge::python {
@@ -38,7 +40,8 @@ void report(const std::vector<std::string> &Broken) {
 
 } // namespace
 
-PyPeer::PyPeer(const std::vector<std::string> &To, PeerOptions Options) {
+PyPeer::PyPeer(const std::vector<std::string> &To, PeerOptions Options)
+    : Lends(Options.Lend) {
   Options.OnSessionError = [this](const Status &Why) {
     Errors.push_back(Why.toString());
   };
@@ -87,7 +90,7 @@ std::optional<PyRequest> PyPeer::next(Deadline Until) {
     Expected<RequestPointer> R = P->next(Slice);
     if (!R)
       return R.status();
-    Found = PyRequest{std::move(*R)};
+    Found = PyRequest{std::move(*R), Lends};
     return Status();
   };
   if (std::unique_lock<std::mutex> Guard(Using, std::try_to_lock);
@@ -104,13 +107,23 @@ std::vector<RequestPointer> PyPeer::nextBatch(Deadline Until,
                                               std::chrono::nanoseconds Linger,
                                               size_t Most) {
   std::vector<RequestPointer> Found;
+  std::optional<Deadline> Enough; // once there is something
   auto Take = [&](Deadline Slice) {
-    if (Status S = P->nextBatch(Slice, Found, Most); !S)
-      return S;
-    for (Deadline Enough = Deadline::in(Linger);
-         !Enough.passed() && P->waitsForMore() &&
-         (!Most || Found.size() < Most);)
-      (void)P->nextBatch(Enough, Found, Most ? Most - Found.size() : 0);
+    if (Collected.empty())
+      if (Status S = P->nextBatch(Slice, Collected, Most); !S)
+        return S;
+    if (!Enough)
+      Enough = Deadline::in(Linger)&Until;
+    while (!Enough->passed() && P->waitsForMore() &&
+           (!Most || Collected.size() < Most)) {
+      Status S = P->nextBatch(Slice & *Enough, Collected,
+                              Most ? Most - Collected.size() : 0);
+      if (S.code() == StatusCode::Timeout && !Enough->passed())
+        return S; // the slice is over
+      if (!S.ok())
+        break;
+    }
+    Found = std::exchange(Collected, {});
     return Status();
   };
   if (std::unique_lock<std::mutex> Guard(Using, std::try_to_lock);
@@ -181,6 +194,13 @@ size_t PyPeer::failAll(const std::vector<RequestPointer> &To,
   for (const RequestPointer &Each : To)
     Told += P && P->awaitsReply(*Each) && P->fail(*Each, Why).ok();
   return Told;
+}
+
+bool PyPeer::awaitsAny(const std::vector<RequestPointer> &Of) {
+  std::unique_lock<std::mutex> Guard = lock();
+  return P && std::any_of(Of.begin(), Of.end(), [&](const RequestPointer &R) {
+           return P->awaitsReply(*R);
+         });
 }
 
 void PyPeer::close() {
