@@ -42,9 +42,17 @@ def base(tmp_path: Path) -> str:
     return str(tmp_path / "base")
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests run over every channel, except those that look at FIFOs or at bytes on the wire."""
+    if "channel" in metafunc.fixturenames:
+        needs_pipe = {"raw_compiler", "raw_peer"} & set(metafunc.fixturenames)
+        only_pipe = needs_pipe or metafunc.definition.get_closest_marker("pipe")
+        metafunc.parametrize("channel", ["pipe"] if only_pipe else ["pipe", "shm"])
+
+
 @pytest.fixture
-def address(base: str) -> str:
-    return f"pipe:{base}"
+def address(base: str, channel: str) -> str:
+    return f"{channel}:{base}"
 
 
 class Served:
