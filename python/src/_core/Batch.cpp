@@ -251,8 +251,8 @@ void bindBatch(nb::module_ &M) {
       .def_prop_ro("_outputs", [](const PyBatch &B) {
         return fromSpecs(B.signature().outputs());
       });
-  M.def("next_batches", &nextBatches, nb::arg("peer"), nb::arg("timeout"),
-        nb::arg("linger"), nb::arg("most"));
+  M.def("next_batches", &nextBatches, nb::arg("peer"),
+        nb::arg("timeout").none(), nb::arg("linger"), nb::arg("most"));
 }
 
 } // namespace cbridge::python
