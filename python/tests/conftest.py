@@ -52,11 +52,13 @@ def base(tmp_path: Path) -> str:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Tests run over every channel, except those that look at FIFOs or at bytes on the wire."""
+    """Tests run over every channel, unless they look at what only one of them has."""
     if "channel" in metafunc.fixturenames:
-        needs_pipe = {"raw_compiler", "raw_peer"} & set(metafunc.fixturenames)
-        only_pipe = needs_pipe or metafunc.definition.get_closest_marker("pipe")
-        metafunc.parametrize("channel", ["pipe"] if only_pipe else ["pipe", "shm"])
+        channels = ["pipe", "shm"]
+        only = [name for name in channels if metafunc.definition.get_closest_marker(name)]
+        if {"raw_compiler", "raw_peer"} & set(metafunc.fixturenames):
+            only = ["pipe"]
+        metafunc.parametrize("channel", only or channels)
 
 
 @pytest.fixture
@@ -179,7 +181,9 @@ def asking(address: str) -> Iterator[Callable[..., Asking]]:
     """`asking(inputs, outputs, questions)` starts a compiler beside the test."""
     started: list[Asking] = []
 
-    def start(inputs: Any, outputs: Any, questions: Any, options: str = "") -> Asking:
+    def start(
+        inputs: Any, outputs: Any, questions: Any, options: str = "", address: str = address
+    ) -> Asking:
         started.append(Asking(address + options, inputs, outputs, questions))
         return started[-1]
 
@@ -219,6 +223,12 @@ class Process:
             self._pending += more
         line, _, self._pending = self._pending.partition(b"\n")
         return line.decode()
+
+    def tell(self, line: str) -> None:
+        """Writes a line to its standard input."""
+        assert self._popen.stdin is not None
+        self._popen.stdin.write(f"{line}\n".encode())
+        self._popen.stdin.flush()
 
     def interrupt(self) -> None:
         self._popen.send_signal(signal.SIGINT)
@@ -291,9 +301,7 @@ class CompilerProcess(Process):
 
     def ask(self, value: int, count: int = 1) -> None:
         """Starts a decision about so many times this value."""
-        assert self._popen.stdin is not None
-        self._popen.stdin.write(f"{count} {value}\n".encode())
-        self._popen.stdin.flush()
+        self.tell(f"{count} {value}")
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ def _remove(folder: str, owner: int) -> None:
 class CompilerPool(_core.Peer):
     """Serves any number of compilers and hands over their questions in batches.
 
-        with CompilerPool(8) as pool:                       # or CompilerPool(["shm:a", "pipe:/x/b"])
+        with CompilerPool(8) as pool:  # or CompilerPool(["shm:a", "pipe:/x/b"])
             start_compilers(pool.addresses)
             for batch in pool:
                 batch.reply({"action": policy(batch["embedding"])})   # (n, …) in, (n, …) out
