@@ -366,11 +366,19 @@ def test_the_package_is_what_it_says():
 # Workers that a trainer forks
 
 WITH_WORKER = """
-import os, sys
-from compiler_bridge import CompilerInterface
+import os, sys, threading
+from compiler_bridge import BridgeTimeout, CompilerInterface
 compiler = CompilerInterface(sys.argv[1])
+thread = threading.Thread(target=compiler.next, daemon=True)
+if sys.argv[2] == "another":
+    thread.start()
+    try:
+        compiler.next(timeout=0.15)
+    except BridgeTimeout:
+        pass  # by now the other thread has waited, too
 worker = os.fork()
 if worker == 0:
+    compiler.close()
     os.read(0, 1)  # until the test closes the other end
     os._exit(0)
 print(worker, flush=True)
@@ -378,10 +386,11 @@ compiler.next()
 """
 
 
+@pytest.mark.parametrize("serving_thread", ["this", "another"])
 def test_a_worker_does_not_keep_the_place_of_a_trainer_that_was_killed(
-    address, start, process_state, until
+    address, start, process_state, until, serving_thread
 ):
-    trainer = start(WITH_WORKER, address)
+    trainer = start(WITH_WORKER, address, serving_thread)
     worker = int(trainer.line())
     trainer.kill()
     assert process_state(worker) is not None
@@ -391,6 +400,41 @@ def test_a_worker_does_not_keep_the_place_of_a_trainer_that_was_killed(
     assert process_state(worker) is not None
     trainer.end()
     until(lambda: process_state(worker) is None)
+
+
+FORKING_WHILE_SERVING = """
+import multiprocessing, os, sys, threading
+from compiler_bridge import CompilerInterface
+compiler = CompilerInterface(sys.argv[1], sessions=1)
+def serve():
+    for request in compiler:
+        compiler.reply(request["x"] + 1)
+thread = threading.Thread(target=serve)
+thread.start()
+print("ready", flush=True)
+forks = 0
+while thread.is_alive() or not forks:
+    child = multiprocessing.get_context("fork").Process(target=compiler.close)
+    child.start()
+    child.join(20)
+    assert child.exitcode == 0, child.exitcode
+    forks += 1
+thread.join()
+print("served", flush=True)
+"""
+
+
+def test_forking_while_another_thread_serves(address, start):
+    process = start(FORKING_WHILE_SERVING, address)
+    assert process.line() == "ready"
+    with Runner(f"{address}?on_error=fail", [X], Y) as runner:
+        end = time.monotonic() + 1
+        value = 0
+        while time.monotonic() < end:
+            value += 1
+            assert runner.evaluate({"x": value})["y"].item() == value + 1
+    assert process.line() == "served"
+    assert process.finish() == (0, "", "")
 
 
 CLOSED_AT_EXIT = """

@@ -63,6 +63,8 @@ Status PyPeer::waitInSlices(Deadline Until, const Once &Wait) {
     std::vector<std::string> Broken;
     {
       nb::gil_scoped_release Release;
+      while (Forking)
+        ::usleep(100);
       {
         std::lock_guard<std::mutex> Guard(Using);
         if (P && !Closing)
@@ -218,12 +220,35 @@ void PyPeer::close() {
   }
 }
 
+void PyPeer::beforeFork() {
+  if (Filling.load() == std::this_thread::get_id())
+    return; // a fork in the midst of reply()
+  Forking = true;
+  nb::gil_scoped_release Release;
+  std::unique_lock<std::mutex> Guard(Using, std::defer_lock);
+  // Longer than a slice of next().
+  for (int Rounds = 0; !Guard.try_lock() && Rounds < 2000; ++Rounds)
+    ::usleep(100);
+  if (Guard.owns_lock()) {
+    HeldForFork = std::move(Guard);
+    Forker = std::this_thread::get_id();
+  }
+}
+
+void PyPeer::afterFork() {
+  Forking = false;
+  if (HeldForFork.owns_lock() && Forker == std::this_thread::get_id())
+    HeldForFork.unlock();
+}
+
 void PyPeer::forked() {
+  Waiting = 0; // those threads are not here
+  afterFork();
   std::unique_lock<std::mutex> Guard(Using, std::try_to_lock);
   if (Guard.owns_lock())
     P.reset();
   else
-    (void)P.release();
+    (void)P.release(); // another thread's state is not ours to touch
 }
 
 void PyPeer::stopFilling() {
@@ -350,6 +375,8 @@ void bindPeer(nb::module_ &M) {
       .def("reply", &PyPeer::reply, nb::arg("decision").none(),
            "Sends a decision: a dict by name, or the value itself if there is "
            "one output.\nFalse if nobody waits for it any more.")
+      .def("_before_fork", &PyPeer::beforeFork)
+      .def("_after_fork", &PyPeer::afterFork)
       .def("_forked", &PyPeer::forked)
       .def(
           "fail",

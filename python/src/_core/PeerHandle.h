@@ -60,8 +60,12 @@ public:
   /// Whether features may lie in memory that we must not write.
   bool lends() const { return Lends; }
   void close();
-  /// In a forked child: lets go of the files, which would otherwise outlive us
-  /// there. If a thread was waiting, its state is not ours to touch.
+  /// Around a fork, in the forking thread: no other one is in the midst of
+  /// something, unless it takes too long.
+  void beforeFork();
+  void afterFork();
+  /// The same in the child: lets go of the files, which would otherwise outlive
+  /// us there.
   void forked();
   const std::vector<std::string> &addresses() const { return Addresses; }
 
@@ -73,7 +77,10 @@ private:
 
   std::mutex Using; // of P, Errors and Collected
   std::atomic<bool> Closing{false};
-  std::atomic<int> Waiting{0};                             // threads in next()
+  std::atomic<int> Waiting{0}; // threads in next()
+  std::atomic<bool> Forking{false};
+  std::unique_lock<std::mutex> HeldForFork;
+  std::thread::id Forker;                                  // who holds it
   std::atomic<std::thread::id> Filling{std::thread::id()}; // the one in reply()
   std::unique_ptr<Peer> P;
   std::vector<std::string> Addresses;

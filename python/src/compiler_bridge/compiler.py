@@ -16,13 +16,23 @@ from .spec import TensorSpec, raw_specs
 serving: weakref.WeakSet[_core.Peer] = weakref.WeakSet()
 
 
+def _before_fork() -> None:
+    for peer in list(serving):
+        peer._before_fork()
+
+
+def _after_fork() -> None:
+    for peer in list(serving):
+        peer._after_fork()
+
+
 def _let_go() -> None:
     """A forked worker must not keep compilers waiting for a trainer that is gone."""
     for peer in list(serving):
         peer._forked()
 
 
-os.register_at_fork(after_in_child=_let_go)
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_let_go)
 
 
 class CompilerInterface(_core.Peer):
