@@ -350,6 +350,29 @@ def test_each_session_gets_its_own_answers(address, served, copy):
     assert wrong == []
 
 
+def test_an_exception_reaches_all_that_wait(address, crew):
+    asking = threading.Barrier(4)
+
+    def ask(runner):
+        asking.wait(20)
+        return runner.evaluate({"x": 1})
+
+    def serve(compiler):
+        with compiler:
+            crew.open(compiler, *[(address, [X], Y, [ask])] * 3)
+            crew.go()
+            asking.wait(20)
+            compiler.next(timeout=20)
+            threading.Event().wait(0.3)  # far more than the others need to ask
+            raise ZeroDivisionError("division by zero")
+
+    with pytest.raises(ZeroDivisionError):
+        serve(CompilerInterface(address))
+    for (error,) in crew.results():
+        assert error.code == "peer_error"
+        assert str(error).endswith(": ZeroDivisionError: division by zero")
+
+
 BUSY = """
 import sys
 from compiler_bridge import Runner, TensorSpec

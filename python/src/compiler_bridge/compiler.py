@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import weakref
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import Any
 
 from . import _core
 from ._core import Request
+from .errors import BridgeError
 from .spec import TensorSpec, raw_specs
 
 #: What a forked worker must let go of.
@@ -33,6 +35,13 @@ def _let_go() -> None:
 
 
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_let_go)
+
+
+def fail_others(peer: _core.Peer, why: str) -> None:
+    """Tells compilers whose questions nobody has seen yet."""
+    with contextlib.suppress(BridgeError):  # there are none
+        for batch in _core.next_batches(peer, 0, 0.0, 0):
+            batch.fail(why)
 
 
 class CompilerInterface(_core.Peer):
@@ -84,7 +93,9 @@ class CompilerInterface(_core.Peer):
     ) -> None:
         try:
             if error is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit)):
-                self.fail(f"{type(error).__name__}: {error}")
+                why = f"{type(error).__name__}: {error}"
+                self.fail(why)
+                fail_others(self, why)
         finally:
             self.close()
 

@@ -14,8 +14,7 @@ from urllib.parse import quote
 
 from . import _core
 from ._core import Batch
-from .compiler import serving
-from .errors import BridgeError
+from .compiler import fail_others, serving
 from .spec import TensorSpec, raw_specs
 
 
@@ -102,11 +101,10 @@ class CompilerPool(_core.Peer):
         with contextlib.ExitStack() as closing:
             closing.callback(self.close)
             if error is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit)):
-                waiting = [*self._given, *self._batches]
-                with contextlib.suppress(BridgeError):  # what there was no batch for yet
-                    waiting += _core.next_batches(self, 0, 0.0, 0)
-                for batch in waiting:
-                    batch.fail(f"{type(error).__name__}: {error}")
+                why = f"{type(error).__name__}: {error}"
+                for batch in [*self._given, *self._batches]:
+                    batch.fail(why)
+                fail_others(self, why)
 
     def __iter__(self) -> CompilerPool:  # type: ignore[override]
         return self
