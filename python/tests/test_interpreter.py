@@ -376,12 +376,11 @@ if sys.argv[2] == "another":
         compiler.next(timeout=0.15)
     except BridgeTimeout:
         pass  # by now the other thread has waited, too
-worker = os.fork()
-if worker == 0:
+if os.fork() == 0:
+    print(os.getpid(), flush=True)
     compiler.close()
     os.read(0, 1)  # until the test closes the other end
     os._exit(0)
-print(worker, flush=True)
 compiler.next()
 """
 
