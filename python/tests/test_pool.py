@@ -767,7 +767,7 @@ print("right")
 """
 
 
-@pytest.mark.parametrize("options", [{}, {"copy": False}, {"linger": 0.001, "max_batch": 3}])
+@pytest.mark.parametrize("options", [{}, {"copy": False, "linger": 0.001, "max_batch": 3}])
 def test_each_compiler_gets_its_own_answers(start, tmp_path, options):
     count = 300
     addresses = [f"{'pipe' if i in (3, 5) else 'shm'}:{tmp_path}/{i % 7}" for i in range(8)]

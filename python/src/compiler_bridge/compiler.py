@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import weakref
 from collections.abc import Mapping, Sequence
@@ -37,11 +36,12 @@ def _let_go() -> None:
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_let_go)
 
 
-def fail_others(peer: _core.Peer, why: str) -> None:
-    """Tells compilers whose questions nobody has seen yet."""
-    with contextlib.suppress(BridgeError):  # there are none
-        for batch in _core.next_batches(peer, 0, 0.0, 0):
-            batch.fail(why)
+def unseen(peer: _core.Peer) -> list[_core.Batch]:
+    """The questions that have come and that nobody has asked the peer for."""
+    try:
+        return _core.next_batches(peer, 0, 0.0, 0)
+    except BridgeError:
+        return []
 
 
 class CompilerInterface(_core.Peer):
@@ -94,8 +94,10 @@ class CompilerInterface(_core.Peer):
         try:
             if error is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit)):
                 why = f"{type(error).__name__}: {error}"
+                others = unseen(self)  # before any of them can ask again
                 self.fail(why)
-                fail_others(self, why)
+                for batch in others:
+                    batch.fail(why)
         finally:
             self.close()
 

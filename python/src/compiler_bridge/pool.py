@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from . import _core
 from ._core import Batch
-from .compiler import fail_others, serving
+from .compiler import serving, unseen
 from .spec import TensorSpec, raw_specs
 
 
@@ -101,10 +101,8 @@ class CompilerPool(_core.Peer):
         with contextlib.ExitStack() as closing:
             closing.callback(self.close)
             if error is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit)):
-                why = f"{type(error).__name__}: {error}"
-                for batch in [*self._given, *self._batches]:
-                    batch.fail(why)
-                fail_others(self, why)
+                for batch in [*self._given, *self._batches, *unseen(self)]:
+                    batch.fail(f"{type(error).__name__}: {error}")
 
     def __iter__(self) -> CompilerPool:  # type: ignore[override]
         return self
