@@ -492,7 +492,7 @@ def test_next_has_a_deadline(channel):
             why = f"no compiler at {re.escape(pool.addresses[0])} and 1 more"
             with pytest.raises(BridgeTimeout, match=why):
                 pool.next(timeout=wait)
-            assert wait * 0.9 <= time.monotonic() - begin < wait + 1
+            assert wait * 0.9 <= time.monotonic() - begin < wait + 5
 
 
 def test_lingering_ends(crew):
