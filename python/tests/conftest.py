@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import select
@@ -17,7 +18,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from compiler_bridge import BridgeError, CompilerInterface, Request, Runner, TensorSpec
+from compiler_bridge import (
+    BridgeError,
+    BridgeTimeout,
+    CompilerInterface,
+    CompilerPool,
+    Request,
+    Runner,
+    TensorSpec,
+)
 
 PATIENCE = 20.0  # seconds after which a test gives up, far above what it needs
 
@@ -42,9 +51,19 @@ def base(tmp_path: Path) -> str:
     return str(tmp_path / "base")
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests run over every channel, unless they look at what only one of them has."""
+    if "channel" in metafunc.fixturenames:
+        channels = ["pipe", "shm"]
+        only = [name for name in channels if metafunc.definition.get_closest_marker(name)]
+        if {"raw_compiler", "raw_peer"} & set(metafunc.fixturenames):
+            only = ["pipe"]
+        metafunc.parametrize("channel", only or channels)
+
+
 @pytest.fixture
-def address(base: str) -> str:
-    return f"pipe:{base}"
+def address(base: str, channel: str) -> str:
+    return f"{channel}:{base}"
 
 
 class Served:
@@ -162,7 +181,9 @@ def asking(address: str) -> Iterator[Callable[..., Asking]]:
     """`asking(inputs, outputs, questions)` starts a compiler beside the test."""
     started: list[Asking] = []
 
-    def start(inputs: Any, outputs: Any, questions: Any, options: str = "") -> Asking:
+    def start(
+        inputs: Any, outputs: Any, questions: Any, options: str = "", address: str = address
+    ) -> Asking:
         started.append(Asking(address + options, inputs, outputs, questions))
         return started[-1]
 
@@ -202,6 +223,12 @@ class Process:
             self._pending += more
         line, _, self._pending = self._pending.partition(b"\n")
         return line.decode()
+
+    def tell(self, line: str) -> None:
+        """Writes a line to its standard input."""
+        assert self._popen.stdin is not None
+        self._popen.stdin.write(f"{line}\n".encode())
+        self._popen.stdin.flush()
 
     def interrupt(self) -> None:
         self._popen.send_signal(signal.SIGINT)
@@ -274,9 +301,7 @@ class CompilerProcess(Process):
 
     def ask(self, value: int, count: int = 1) -> None:
         """Starts a decision about so many times this value."""
-        assert self._popen.stdin is not None
-        self._popen.stdin.write(f"{count} {value}\n".encode())
-        self._popen.stdin.flush()
+        self.tell(f"{count} {value}")
 
 
 @pytest.fixture
@@ -438,3 +463,74 @@ def raw_peer(base: str) -> Iterator[RawPeer]:
     peer = RawPeer(base)
     yield peer
     peer.close()
+
+
+class Member:
+    """A compiler in a thread, which opens its model, and asks when it is told to."""
+
+    def __init__(self, address: str, inputs: Any, outputs: Any, questions: Any) -> None:
+        self._arguments = (f"{address}?on_error=fail&timeout=20s&connect=20s", inputs, outputs)
+        self._questions = questions
+        self.opened = threading.Event()
+        self.go = threading.Event()
+        self.answers: list[Any] = []
+        self.error: BaseException | None = None
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+
+    def _run(self) -> None:
+        try:
+            with Runner(*self._arguments) as runner:
+                self.opened.set()
+                assert self.go.wait(PATIENCE)
+                for question in self._questions:
+                    try:
+                        self.answers.append(
+                            question(runner) if callable(question) else runner.evaluate(question)
+                        )
+                    except BridgeError as error:
+                        self.answers.append(error)
+        except BaseException as error:
+            self.error = error
+            self.opened.set()
+
+
+class Crew:
+    """The compilers of a pool."""
+
+    def __init__(self) -> None:
+        self._members: list[Member] = []
+
+    def open(self, pool: CompilerPool, *jobs: tuple[str, Any, Any, Any]) -> None:
+        """Starts a compiler for each (address, inputs, outputs, questions); all are connected."""
+        came = [Member(*job) for job in jobs]
+        self._members += came
+        while not all(member.opened.is_set() for member in came):
+            with contextlib.suppress(BridgeTimeout):
+                assert pool.next(timeout=0.02) is None, "a question too early"
+        for member in came:
+            if member.error is not None:
+                raise member.error
+
+    def go(self, *which: int) -> None:
+        """Lets all of them ask, or these."""
+        for i, member in enumerate(self._members):
+            if not which or i in which:
+                member.go.set()
+
+    def results(self) -> list[list[Any]]:
+        """The decisions of each, or the errors instead of them."""
+        self.go()
+        for member in self._members:
+            member.thread.join(PATIENCE)
+            assert not member.thread.is_alive(), "a compiler does not end"
+            if member.error is not None:
+                raise member.error
+        return [member.answers for member in self._members]
+
+
+@pytest.fixture
+def crew() -> Iterator[Crew]:
+    made = Crew()
+    yield made
+    made.results()

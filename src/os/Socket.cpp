@@ -186,10 +186,11 @@ Transfer receiveSome(int Socket, MutableBytes To, std::vector<File> &Files,
   }
 }
 
-void wakeOther(int Socket) {
+bool wakeOther(int Socket) {
   // A full socket wakes as well as one more byte would.
   char Byte = 0;
-  (void)!::send(Socket, &Byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+  return ::send(Socket, &Byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1 ||
+         (errno != EPIPE && errno != ECONNRESET);
 }
 
 bool clearWakes(int Socket) {

@@ -29,8 +29,9 @@ Transfer sendSome(int Socket, Span<const Bytes> Pieces, Span<const int> Files);
 /// of them in all: more are closed.
 Transfer receiveSome(int Socket, MutableBytes To, std::vector<File> &Files,
                      size_t MostFiles);
-/// Wakes whoever polls the other end, by a byte; never blocks.
-void wakeOther(int Socket);
+/// Wakes whoever polls the other end, by a byte; never blocks. False if nobody
+/// has that end any more.
+bool wakeOther(int Socket);
 /// Takes such bytes away. False if the other end is gone.
 bool clearWakes(int Socket);
 

@@ -18,8 +18,14 @@ namespace cbridge {
 static constexpr std::chrono::milliseconds FilesEvery(1);
 static constexpr unsigned TimeEvery = 8;
 
-static Status noRequest() {
-  return Status::error(StatusCode::Timeout, "no request yet");
+Status Peer::Server::noRequest() const {
+  std::string Where = Addresses[0];
+  if (Addresses.size() > 1)
+    Where += " and " + std::to_string(Addresses.size() - 1) + " more";
+  return Status::error(StatusCode::Timeout,
+                       Sessions.empty()
+                           ? "no compiler at " + Where
+                           : "no question from the compilers at " + Where);
 }
 
 Status Peer::Server::listen(const std::string &Text, int Lifeline) {

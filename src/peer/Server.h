@@ -69,6 +69,7 @@ private:
 
   explicit Server(PeerOptions Options) : Options(std::move(Options)) {}
   Status listen(const std::string &Text, int Lifeline);
+  Status noRequest() const;
   Status wait(Deadline Until);
   bool lookAtMemory();
   bool someAreReady() const;

@@ -41,16 +41,19 @@ nb::dlpack::dtype dtypeOf(ElementType Type) {
   return nb::dtype<uint8_t>();
 }
 
-nb::object array(const TensorView &V, nb::handle Owner) {
+nb::object array(const TensorView &V, nb::handle Owner, bool ReadOnly = false) {
   size_t Shape[MaxRank];
   for (size_t D = 0; D < V.Extents.size(); ++D)
     Shape[D] = size_t(V.Extents[D]);
   // NumPy wants a valid address even for no elements.
   static unsigned char Nothing;
   const void *Data = V.Data.data() ? V.Data.data() : &Nothing;
-  nb::ndarray<nb::numpy> Array(const_cast<void *>(Data), V.Extents.size(),
-                               Shape, Owner, nullptr, dtypeOf(V.Spec->type()));
-  return nb::cast(Array);
+  auto Type = dtypeOf(V.Spec->type());
+  if (ReadOnly)
+    return nb::cast(nb::ndarray<nb::numpy, nb::ro>(
+        Data, V.Extents.size(), Shape, Owner, nullptr, Type));
+  return nb::cast(nb::ndarray<nb::numpy>(
+      const_cast<void *>(Data), V.Extents.size(), Shape, Owner, nullptr, Type));
 }
 
 /// Strings from First on, nested like the extents from dimension D on.
@@ -232,9 +235,9 @@ nb::list fromSpecs(const std::vector<TensorSpec> &Specs) {
   return List;
 }
 
-nb::object toPython(const TensorView &V, nb::handle Owner) {
+nb::object toPython(const TensorView &V, nb::handle Owner, bool ReadOnly) {
   size_t First = 0;
-  return V.Spec->isString() ? strings(V, 0, First) : array(V, Owner);
+  return V.Spec->isString() ? strings(V, 0, First) : array(V, Owner, ReadOnly);
 }
 
 nb::object copyToPython(const TensorView &V) {

@@ -25,6 +25,26 @@ struct PyBatch {
   PyPeer &peer() const { return nb::cast<PyPeer &>(Owner); }
 };
 
+// A pool holds its batches, and they hold the pool: the garbage collector has
+// to see that.
+
+int traverseBatch(PyObject *Self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(Self));
+  if (nb::inst_ready(Self))
+    Py_VISIT(nb::inst_ptr<PyBatch>(Self)->Owner.ptr());
+  return 0;
+}
+
+int clearBatch(PyObject *Self) {
+  nb::inst_ptr<PyBatch>(Self)->Owner.reset();
+  return 0;
+}
+
+PyType_Slot BatchSlots[] = {
+    {Py_tp_traverse, reinterpret_cast<void *>(traverseBatch)},
+    {Py_tp_clear, reinterpret_cast<void *>(clearBatch)},
+    {0, nullptr}};
+
 /// Memory for the rows of one tensor, given to NumPy.
 nb::object rowsToPython(const TensorSpec &Spec, size_t Count,
                         const std::function<Bytes(size_t)> &Row) {
@@ -71,10 +91,10 @@ nb::object column(const PyBatch &B, Callable Of) {
   });
 }
 
-nb::list requests(const std::vector<RequestPointer> &From) {
+nb::list requests(const PyBatch &B, const std::vector<RequestPointer> &From) {
   nb::list List;
   for (const RequestPointer &R : From)
-    List.append(nb::cast(PyRequest{R}));
+    List.append(nb::cast(PyRequest{R, B.peer().lends()}));
   return List;
 }
 
@@ -97,12 +117,25 @@ Column columnOf(nb::handle Value, const TensorSpec &Spec, size_t Count) {
             nullptr});
     return C;
   }
-  for (nb::handle Each : Value)
-    C.Each.push_back(nb::borrow(Each));
+  auto Refuse = [&](const std::string &Got) {
+    raise(PyExc_ValueError, "decision '" + Spec.name() + "' of " +
+                                std::to_string(Count) + " questions is a " +
+                                "list of " + Spec.typeAndShape() + ": got " +
+                                Got);
+  };
+  if (PyUnicode_Check(Value.ptr()) || PyBytes_Check(Value.ptr()) ||
+      PyDict_Check(Value.ptr()) || PyAnySet_Check(Value.ptr()))
+    Refuse(Py_TYPE(Value.ptr())->tp_name);
+  try {
+    for (nb::handle Each : Value)
+      C.Each.push_back(nb::borrow(Each));
+  } catch (nb::python_error &E) {
+    if (!E.matches(PyExc_TypeError))
+      throw;
+    Refuse(Py_TYPE(Value.ptr())->tp_name);
+  }
   if (C.Each.size() != Count)
-    raise(PyExc_ValueError,
-          "decision '" + Spec.name() + "': " + std::to_string(C.Each.size()) +
-              " values for " + std::to_string(Count) + " questions");
+    Refuse(std::to_string(C.Each.size()) + " values");
   return C;
 }
 
@@ -158,7 +191,7 @@ nb::list nextBatches(nb::handle_t<PyPeer> Self, nb::object Seconds,
 } // namespace
 
 void bindBatch(nb::module_ &M) {
-  nb::class_<PyBatch>(M, "Batch",
+  nb::class_<PyBatch>(M, "Batch", nb::type_slots(BatchSlots),
                       "The questions that several compilers ask at a time, all "
                       "of one signature.")
       .def("__len__", [](const PyBatch &B) { return B.Asked.size(); })
@@ -197,8 +230,9 @@ void bindBatch(nb::module_ &M) {
                      });
                    })
       .def_prop_ro("requests",
-                   [](const PyBatch &B) { return requests(B.Asked); })
-      .def_prop_ro("ended", [](const PyBatch &B) { return requests(B.Ended); })
+                   [](const PyBatch &B) { return requests(B, B.Asked); })
+      .def_prop_ro("ended",
+                   [](const PyBatch &B) { return requests(B, B.Ended); })
       .def("reply", &reply, nb::arg("decision"),
            "Answers all questions: an array with one row per question, or a "
            "dict of them by name.\nHow many compilers were still there.")
@@ -209,14 +243,16 @@ void bindBatch(nb::module_ &M) {
           },
           nb::arg("reason"),
           "Tells the compilers that there are no decisions this time.")
+      .def_prop_ro("_open",
+                   [](const PyBatch &B) { return B.peer().awaitsAny(B.Asked); })
       .def_prop_ro(
           "_inputs",
           [](const PyBatch &B) { return fromSpecs(B.signature().inputs()); })
       .def_prop_ro("_outputs", [](const PyBatch &B) {
         return fromSpecs(B.signature().outputs());
       });
-  M.def("next_batches", &nextBatches, nb::arg("peer"), nb::arg("timeout"),
-        nb::arg("linger"), nb::arg("most"));
+  M.def("next_batches", &nextBatches, nb::arg("peer"),
+        nb::arg("timeout").none(), nb::arg("linger"), nb::arg("most"));
 }
 
 } // namespace cbridge::python

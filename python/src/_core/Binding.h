@@ -45,7 +45,8 @@ nb::list fromSpecs(const std::vector<TensorSpec> &Specs);
 
 /// A NumPy array over V's elements, which Owner keeps alive; a (nested) list of
 /// str for strings.
-nb::object toPython(const TensorView &V, nb::handle Owner);
+nb::object toPython(const TensorView &V, nb::handle Owner,
+                    bool ReadOnly = false);
 /// The same with elements of its own.
 nb::object copyToPython(const TensorView &V);
 

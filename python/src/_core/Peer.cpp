@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "PeerHandle.h"
 
+#include <algorithm>
+
 #include <unistd.h>
 
 namespace cbridge::python {
@@ -38,7 +40,8 @@ void report(const std::vector<std::string> &Broken) {
 
 } // namespace
 
-PyPeer::PyPeer(const std::vector<std::string> &To, PeerOptions Options) {
+PyPeer::PyPeer(const std::vector<std::string> &To, PeerOptions Options)
+    : Lends(Options.Lend) {
   Options.OnSessionError = [this](const Status &Why) {
     Errors.push_back(Why.toString());
   };
@@ -60,6 +63,8 @@ Status PyPeer::waitInSlices(Deadline Until, const Once &Wait) {
     std::vector<std::string> Broken;
     {
       nb::gil_scoped_release Release;
+      while (Forking)
+        ::usleep(100);
       {
         std::lock_guard<std::mutex> Guard(Using);
         if (P && !Closing)
@@ -87,7 +92,7 @@ std::optional<PyRequest> PyPeer::next(Deadline Until) {
     Expected<RequestPointer> R = P->next(Slice);
     if (!R)
       return R.status();
-    Found = PyRequest{std::move(*R)};
+    Found = PyRequest{std::move(*R), Lends};
     return Status();
   };
   if (std::unique_lock<std::mutex> Guard(Using, std::try_to_lock);
@@ -104,13 +109,23 @@ std::vector<RequestPointer> PyPeer::nextBatch(Deadline Until,
                                               std::chrono::nanoseconds Linger,
                                               size_t Most) {
   std::vector<RequestPointer> Found;
+  std::optional<Deadline> Enough; // once there is something
   auto Take = [&](Deadline Slice) {
-    if (Status S = P->nextBatch(Slice, Found, Most); !S)
-      return S;
-    for (Deadline Enough = Deadline::in(Linger);
-         !Enough.passed() && P->waitsForMore() &&
-         (!Most || Found.size() < Most);)
-      (void)P->nextBatch(Enough, Found, Most ? Most - Found.size() : 0);
+    if (Collected.empty())
+      if (Status S = P->nextBatch(Slice, Collected, Most); !S)
+        return S;
+    if (!Enough)
+      Enough = Deadline::in(Linger)&Until;
+    while (!Enough->passed() && P->waitsForMore() &&
+           (!Most || Collected.size() < Most)) {
+      Status S = P->nextBatch(Slice & *Enough, Collected,
+                              Most ? Most - Collected.size() : 0);
+      if (S.code() == StatusCode::Timeout && !Enough->passed())
+        return S; // the slice is over
+      if (!S.ok())
+        break;
+    }
+    Found = std::exchange(Collected, {});
     return Status();
   };
   if (std::unique_lock<std::mutex> Guard(Using, std::try_to_lock);
@@ -183,6 +198,13 @@ size_t PyPeer::failAll(const std::vector<RequestPointer> &To,
   return Told;
 }
 
+bool PyPeer::awaitsAny(const std::vector<RequestPointer> &Of) {
+  std::unique_lock<std::mutex> Guard = lock();
+  return P && std::any_of(Of.begin(), Of.end(), [&](const RequestPointer &R) {
+           return P->awaitsReply(*R);
+         });
+}
+
 void PyPeer::close() {
   Closing = true; // or a thread that waits again and again keeps the mutex
   if (Filling.load() == std::this_thread::get_id())
@@ -198,12 +220,35 @@ void PyPeer::close() {
   }
 }
 
+void PyPeer::beforeFork() {
+  if (Filling.load() == std::this_thread::get_id())
+    return; // a fork in the midst of reply()
+  Forking = true;
+  nb::gil_scoped_release Release;
+  std::unique_lock<std::mutex> Guard(Using, std::defer_lock);
+  // Longer than a slice of next().
+  for (int Rounds = 0; !Guard.try_lock() && Rounds < 2000; ++Rounds)
+    ::usleep(100);
+  if (Guard.owns_lock()) {
+    HeldForFork = std::move(Guard);
+    Forker = std::this_thread::get_id();
+  }
+}
+
+void PyPeer::afterFork() {
+  Forking = false;
+  if (HeldForFork.owns_lock() && Forker == std::this_thread::get_id())
+    HeldForFork.unlock();
+}
+
 void PyPeer::forked() {
+  Waiting = 0; // those threads are not here
+  afterFork();
   std::unique_lock<std::mutex> Guard(Using, std::try_to_lock);
   if (Guard.owns_lock())
     P.reset();
   else
-    (void)P.release();
+    (void)P.release(); // another thread's state is not ours to touch
 }
 
 void PyPeer::stopFilling() {
@@ -330,6 +375,8 @@ void bindPeer(nb::module_ &M) {
       .def("reply", &PyPeer::reply, nb::arg("decision").none(),
            "Sends a decision: a dict by name, or the value itself if there is "
            "one output.\nFalse if nobody waits for it any more.")
+      .def("_before_fork", &PyPeer::beforeFork)
+      .def("_after_fork", &PyPeer::afterFork)
       .def("_forked", &PyPeer::forked)
       .def(
           "fail",

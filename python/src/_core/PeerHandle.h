@@ -20,6 +20,12 @@ using RequestPointer = std::shared_ptr<const Request>;
 /// A request as Python holds it.
 struct PyRequest {
   RequestPointer R;
+  bool Lent = false; // features may lie in memory that we must not write
+
+  /// Self is this request's Python object.
+  nb::object feature(size_t I, nb::handle Self) const {
+    return toPython(R->feature(I), Self, /*ReadOnly=*/Lent);
+  }
 };
 
 /// Its features by name; throws if there is none of that name.
@@ -36,7 +42,8 @@ public:
   /// The next request; none if there will be no more.
   std::optional<PyRequest> next(Deadline Until);
   /// All that there is, and what comes within Linger after the first; empty if
-  /// there will be no more.
+  /// there will be no more. What it has found when a signal handler throws
+  /// comes with the next batch.
   std::vector<RequestPointer>
   nextBatch(Deadline Until, std::chrono::nanoseconds Linger, size_t Most);
   /// Sends a decision: a dict by name, or the value itself if there is one
@@ -48,9 +55,17 @@ public:
   size_t replyToAll(const std::vector<RequestPointer> &To,
                     const std::function<void(TensorStorage &, size_t)> &Fill);
   size_t failAll(const std::vector<RequestPointer> &To, const std::string &Why);
+  /// Whether a reply to one of these is still awaited.
+  bool awaitsAny(const std::vector<RequestPointer> &Of);
+  /// Whether features may lie in memory that we must not write.
+  bool lends() const { return Lends; }
   void close();
-  /// In a forked child: lets go of the files, which would otherwise outlive us
-  /// there. If a thread was waiting, its state is not ours to touch.
+  /// Around a fork, in the forking thread: no other one is in the midst of
+  /// something, unless it takes too long.
+  void beforeFork();
+  void afterFork();
+  /// The same in the child: lets go of the files, which would otherwise outlive
+  /// us there.
   void forked();
   const std::vector<std::string> &addresses() const { return Addresses; }
 
@@ -60,13 +75,18 @@ private:
   std::unique_lock<std::mutex> lock();
   void stopFilling();
 
-  std::mutex Using; // of P and Errors
+  std::mutex Using; // of P, Errors and Collected
   std::atomic<bool> Closing{false};
-  std::atomic<int> Waiting{0};                             // threads in next()
+  std::atomic<int> Waiting{0}; // threads in next()
+  std::atomic<bool> Forking{false};
+  std::unique_lock<std::mutex> HeldForFork;
+  std::thread::id Forker;                                  // who holds it
   std::atomic<std::thread::id> Filling{std::thread::id()}; // the one in reply()
   std::unique_ptr<Peer> P;
   std::vector<std::string> Addresses;
   std::vector<std::string> Errors;
+  std::vector<RequestPointer> Collected; // for a batch that is not complete
+  const bool Lends;
 };
 
 /// Writes a decision: a dict by name, or the value of the only output.

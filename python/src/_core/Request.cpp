@@ -49,8 +49,7 @@ void bindRequest(nb::module_ &M) {
       .def("__getitem__",
            [](nb::handle_t<PyRequest> Self, nb::handle Name) {
              auto &R = nb::cast<PyRequest &>(Self);
-             return toPython(R.R->feature(featureIndex(R.R->signature(), Name)),
-                             Self);
+             return R.feature(featureIndex(R.R->signature(), Name), Self);
            })
       .def("__contains__",
            [](const PyRequest &R, nb::handle Name) {
@@ -69,7 +68,7 @@ void bindRequest(nb::module_ &M) {
              nb::list Values;
              auto &R = nb::cast<PyRequest &>(Self);
              for (size_t I = 0; I < R.R->signature().inputs().size(); ++I)
-               Values.append(toPython(R.R->feature(I), Self));
+               Values.append(R.feature(I, Self));
              return Values;
            })
       .def("items",
@@ -78,8 +77,7 @@ void bindRequest(nb::module_ &M) {
              auto &R = nb::cast<PyRequest &>(Self);
              nb::list Names = featureNames(R.R->signature());
              for (size_t I = 0; I < Names.size(); ++I)
-               Items.append(
-                   nb::make_tuple(Names[I], toPython(R.R->feature(I), Self)));
+               Items.append(nb::make_tuple(Names[I], R.feature(I, Self)));
              return Items;
            })
       .def(
@@ -89,8 +87,7 @@ void bindRequest(nb::module_ &M) {
             auto &R = nb::cast<PyRequest &>(Self);
             if (!hasFeature(R.R->signature(), Name))
               return nb::borrow(Default);
-            return toPython(R.R->feature(featureIndex(R.R->signature(), Name)),
-                            Self);
+            return R.feature(featureIndex(R.R->signature(), Name), Self);
           },
           nb::arg("name"), nb::arg("default") = nb::none())
       .def_prop_ro("context",

@@ -10,10 +10,21 @@ from typing import Any
 
 from . import _core
 from ._core import Request
+from .errors import BridgeError
 from .spec import TensorSpec, raw_specs
 
 #: What a forked worker must let go of.
 serving: weakref.WeakSet[_core.Peer] = weakref.WeakSet()
+
+
+def _before_fork() -> None:
+    for peer in list(serving):
+        peer._before_fork()
+
+
+def _after_fork() -> None:
+    for peer in list(serving):
+        peer._after_fork()
 
 
 def _let_go() -> None:
@@ -22,7 +33,15 @@ def _let_go() -> None:
         peer._forked()
 
 
-os.register_at_fork(after_in_child=_let_go)
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_let_go)
+
+
+def unseen(peer: _core.Peer) -> list[_core.Batch]:
+    """The questions that have come and that nobody has asked the peer for."""
+    try:
+        return _core.next_batches(peer, 0, 0.0, 0)
+    except BridgeError:
+        return []
 
 
 class CompilerInterface(_core.Peer):
@@ -74,7 +93,11 @@ class CompilerInterface(_core.Peer):
     ) -> None:
         try:
             if error is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit)):
-                self.fail(f"{type(error).__name__}: {error}")
+                why = f"{type(error).__name__}: {error}"
+                others = unseen(self)  # before any of them can ask again
+                self.fail(why)
+                for batch in others:
+                    batch.fail(why)
         finally:
             self.close()
 

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import tempfile
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
+from urllib.parse import quote
 
 from . import _core
 from ._core import Batch
-from .compiler import serving
+from .compiler import serving, unseen
 from .spec import TensorSpec, raw_specs
+
+
+def _remove(folder: str, owner: int) -> None:
+    """A forked worker's copy of a pool leaves the folder alone."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class CompilerPool(_core.Peer):
     """Serves any number of compilers and hands over their questions in batches.
 
-        with CompilerPool(8) as pool:                       # or CompilerPool(["shm:a", "pipe:/x/b"])
+        with CompilerPool(8) as pool:  # or CompilerPool(["shm:a", "pipe:/x/b"])
             start_compilers(pool.addresses)
             for batch in pool:
                 batch.reply({"action": policy(batch["embedding"])})   # (n, …) in, (n, …) out
@@ -52,19 +60,17 @@ class CompilerPool(_core.Peer):
     ) -> None:
         if isinstance(workers, str):
             raise TypeError("addresses are a list; for one address write [address]")
-        self._remove_directory = lambda: None
+        if not linger >= 0 or max_batch < 0:
+            raise ValueError("linger and max_batch cannot be negative")
+        self._remove_directory: Callable[[], object] = lambda: None
         if isinstance(workers, int):
             if workers < 1:
                 raise ValueError(f"a pool needs workers, not {workers}")
             folder = tempfile.mkdtemp(prefix="cbridge-pool-")
-            self._remove_directory = weakref.finalize(
-                self, shutil.rmtree, folder, ignore_errors=True
-            )
-            workers = [f"{scheme}:{folder}/{i}" for i in range(workers)]
+            self._remove_directory = weakref.finalize(self, _remove, folder, os.getpid())
+            workers = [f"{scheme}:{quote(folder)}/{i}" for i in range(workers)]
         elif not workers:
             raise ValueError("a pool needs addresses")
-        if linger < 0 or max_batch < 0:
-            raise ValueError("linger and max_batch cannot be negative")
         self._linger = linger
         self._max_batch = max_batch
         self._batches: deque[Batch] = deque()
@@ -95,7 +101,7 @@ class CompilerPool(_core.Peer):
         with contextlib.ExitStack() as closing:
             closing.callback(self.close)
             if error is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit)):
-                for batch in [*self._given, *self._batches]:
+                for batch in [*self._given, *self._batches, *unseen(self)]:
                     batch.fail(f"{type(error).__name__}: {error}")
 
     def __iter__(self) -> CompilerPool:  # type: ignore[override]
@@ -110,17 +116,18 @@ class CompilerPool(_core.Peer):
     def next(self, timeout: float | None = None) -> Batch | None:  # type: ignore[override]
         """The next batch, or None if there will be no more; BridgeTimeout after so many seconds."""
         if not self._batches:
-            self._batches.extend(
-                _core.next_batches(self, timeout, self._linger, self._max_batch)
-            )
-            self._given.clear()
-        if not self._batches:
+            self._batches.extend(_core.next_batches(self, timeout, self._linger, self._max_batch))
+            self._given = [batch for batch in self._given if batch._open]
+        try:
+            batch = self._batches.popleft()
+        except IndexError:  # also if another thread has closed it
             return None
-        batch = self._batches.popleft()
         self._given.append(batch)
         return batch
 
     def close(self) -> None:
         """Stops serving and removes what was made. Any thread may call it."""
         super().close()
+        self._batches.clear()
+        self._given.clear()
         self._remove_directory()

@@ -122,8 +122,9 @@ Status ShmChannel::send(FrameHeader H, const Message &Payload, Deadline Until) {
   ++Published;
   if (Bulk)
     LastBulk = Published;
-  if (Theirs->control().Sleeping.load(std::memory_order_seq_cst))
-    os::wakeOther(Socket.get());
+  if (Theirs->control().Sleeping.load(std::memory_order_seq_cst) &&
+      !os::wakeOther(Socket.get()))
+    return closed();
   return Status();
 }
 
