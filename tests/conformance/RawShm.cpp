@@ -93,52 +93,55 @@ private:
     return Data.size() < Whole ? std::nullopt : std::optional(Whole);
   }
 
+  static shm::Slot &slot(const std::shared_ptr<os::SharedMemory> &Of,
+                         uint64_t Index) {
+    return reinterpret_cast<shm::Slot *>(Of->data() +
+                                         shm::SlotsAt)[Index % shm::SlotCount];
+  }
+
   bool publish(std::string_view Frame, Deadline Until) {
     os::Backoff Pause;
     while (Published - control(Theirs).Consumed.load() >= shm::SlotCount)
       if (!os::clearWakes(Socket.get()) || !Pause.pause(Until))
         return false;
-    auto &Slot = *reinterpret_cast<shm::Slot *>(Ours->data() + shm::SlotsAt +
-                                                Published % shm::SlotCount *
-                                                    sizeof(shm::Slot));
-    std::memset(&Slot, 0, sizeof(Slot));
-    size_t Header = std::min(Frame.size(), FrameHeader::Size);
-    std::memcpy(Slot.Header, Frame.data(), Header);
-    Frame.remove_prefix(Header);
+    shm::Slot &Slot = slot(Ours, Published);
+    std::string Header(Frame.substr(0, FrameHeader::Size));
+    Frame.remove_prefix(Header.size());
+    Header.resize(shm::Slot::HeaderSize);
+    std::memcpy(Slot.Header, Header.data(), Header.size());
+    Slot.InlineSize = Slot.PieceCount = 0;
     if (Frame.size() <= shm::Slot::MaxInline) {
       std::memcpy(Slot.Inline, Frame.data(), Frame.size());
-      Slot.InlineSize = Frame.size();
+      Slot.InlineSize = uint32_t(Frame.size());
     } else {
       std::memcpy(Ours->data() + shm::SlotsEnd, Frame.data(),
                   std::min(Frame.size(), RawSegment - shm::SlotsEnd));
       Slot.Pieces[0] = {shm::SlotsEnd, Frame.size()};
       Slot.PieceCount = 1;
     }
-    control(Ours).Published.store(++Published);
+    Slot.Turn.store(++Published);
     os::wakeOther(Socket.get());
     return true;
   }
 
   bool takeFrame(Deadline Until) {
+    const shm::Slot &Slot = slot(Theirs, Taken);
     os::Backoff Pause;
-    while (control(Theirs).Published.load() == Taken) {
+    while (Slot.Turn.load() != Taken + 1) {
       bool Alive = os::clearWakes(Socket.get());
-      if (control(Theirs).Published.load() != Taken)
+      if (Slot.Turn.load() == Taken + 1)
         break;
       if (!Alive || !Pause.pause(Until))
         return false;
     }
-    auto &Slot = *reinterpret_cast<const shm::Slot *>(
-        Theirs->data() + shm::SlotsAt +
-        Taken % shm::SlotCount * sizeof(shm::Slot));
-    Received.append(reinterpret_cast<const char *>(Slot.Header),
-                    FrameHeader::Size);
-    Received.append(reinterpret_cast<const char *>(Slot.Inline),
-                    Slot.InlineSize);
+    auto Append = [this](const unsigned char *From, size_t Size) {
+      Received.append(reinterpret_cast<const char *>(From), Size);
+    };
+    Append(Slot.Header, shm::Slot::HeaderSize);
+    Received.append(FrameHeader::Size - shm::Slot::HeaderSize, '\0');
+    Append(Slot.Inline, Slot.InlineSize);
     for (size_t I = 0; I < Slot.PieceCount; ++I)
-      Received.append(reinterpret_cast<const char *>(Theirs->data()) +
-                          Slot.Pieces[I].Offset,
-                      Slot.Pieces[I].Size);
+      Append(Theirs->data() + Slot.Pieces[I].Offset, Slot.Pieces[I].Size);
     control(Ours).Consumed.store(++Taken);
     return true;
   }

@@ -87,17 +87,19 @@ Expected<Frame> ShmChannel::receiveGreeting(Deadline Until) {
 
 /// Waits until a slot is free, and the bulk memory if it is needed. The other
 /// end is not told that we wait: it hardly ever happens.
-Status ShmChannel::awaitRoom(const Message &Payload, Deadline Until) {
-  bool Bulk = Ours->needsBulk(Payload);
+Status ShmChannel::awaitRoom(bool Bulk, Deadline Until) {
   os::Backoff Pause;
   for (;;) {
-    uint64_t Consumed =
-        Theirs->control().Consumed.load(std::memory_order_acquire);
-    if (Consumed > Published)
-      return Status::error(StatusCode::Protocol,
-                           Name + " took more frames than there were");
-    if (Published - Consumed < SlotCount && (!Bulk || Consumed >= LastBulk))
+    if (Published - TakenByThem < SlotCount &&
+        (!Bulk || TakenByThem >= LastBulk))
       return Status();
+    uint64_t Before = TakenByThem;
+    TakenByThem = Theirs->control().Consumed.load(std::memory_order_acquire);
+    if (TakenByThem > Published || TakenByThem < Before)
+      return Status::error(StatusCode::Protocol,
+                           Name + " took frames that there were not");
+    if (TakenByThem != Before)
+      continue;
     if (HungUp || !os::clearWakes(Socket.get()))
       return closed();
     if (!Pause.pause(Until))
@@ -109,18 +111,17 @@ Status ShmChannel::awaitRoom(const Message &Payload, Deadline Until) {
 Status ShmChannel::send(FrameHeader H, const Message &Payload, Deadline Until) {
   if (Greet)
     return sendGreeting(H, Payload, Until);
-  if (Status S = awaitRoom(Payload, Until); !S)
+  bool Bulk = Ours->needsBulk(Payload);
+  if (Status S = awaitRoom(Bulk, Until); !S)
     return S;
   H.Length = Payload.size();
-  if (Status S = Ours->describe(Published, H, Payload); !S)
-    return Status::error(StatusCode::Io, S.message());
-  ++Published;
-  if (Ours->needsBulk(Payload))
-    LastBulk = Published;
-  Control &Mine = Ours->control();
   // Pairs with beginWait: either we see that the other end sleeps, or it sees
   // the frame.
-  Mine.Published.store(Published, std::memory_order_seq_cst);
+  if (Status S = Ours->publish(Published, H, Payload); !S)
+    return Status::error(StatusCode::Io, S.message());
+  ++Published;
+  if (Bulk)
+    LastBulk = Published;
   if (Theirs->control().Sleeping.load(std::memory_order_seq_cst))
     os::wakeOther(Socket.get());
   return Status();
@@ -144,8 +145,7 @@ bool ShmChannel::beginWait(os::FileSet &Files) {
   if (Holding)
     consumed();
   Ours->control().Sleeping.store(1, std::memory_order_seq_cst);
-  return !HungUp &&
-         Theirs->control().Published.load(std::memory_order_seq_cst) == Taken;
+  return !HungUp && !arrived();
 }
 
 void ShmChannel::endWait(bool Woken) {
@@ -187,11 +187,6 @@ Expected<Frame> ShmChannel::receive(Deadline Until) {
 }
 
 Expected<Frame> ShmChannel::take() {
-  uint64_t There = Theirs->control().Published.load(std::memory_order_acquire);
-  if (There - Taken > SlotCount)
-    return Status::error(StatusCode::Protocol,
-                         Name + " claims to have sent " +
-                             std::to_string(There - Taken) + " frames at once");
   if (Status S = Theirs->read(Taken, MaxMessage, Latest); !S)
     return Status::error(S.code(), Name + " " + S.message());
   ++Taken;

@@ -59,13 +59,11 @@ private:
                       Deadline Until);
   Expected<Frame> receiveGreeting(Deadline Until);
   void beginTalking();
-  Status awaitRoom(const Message &Payload, Deadline Until);
+  Status awaitRoom(bool Bulk, Deadline Until);
   Status awaitFrame(Deadline Until);
   Expected<Frame> take();
   void consumed();
-  bool arrived() const {
-    return Theirs->control().Published.load(std::memory_order_acquire) != Taken;
-  }
+  bool arrived() const { return Theirs->has(Taken); }
   Status closed() const;
 
   std::string Name;
@@ -75,7 +73,8 @@ private:
   std::unique_ptr<OwnSegment> Ours;
   std::unique_ptr<OtherSegment> Theirs;
   uint64_t Published = 0, LastBulk = 0, Taken = 0;
-  bool Holding = false; // the frame taken last is still lent
+  uint64_t TakenByThem = 0; // at least; looked up when it matters
+  bool Holding = false;     // the frame taken last is still lent
   bool Lends = false, Kept = false;
   bool HungUp = false;
   /// What a payload lies in.

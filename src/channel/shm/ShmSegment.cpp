@@ -64,6 +64,8 @@ bool OwnSegment::isOurs(Bytes Piece) const {
 }
 
 bool OwnSegment::needsBulk(const Message &Payload) const {
+  if (Payload.size() <= SmallPayload)
+    return false;
   if (Payload.own().size() > Slot::MaxInline ||
       Payload.lent().size() > Slot::MaxPieces)
     return true;
@@ -73,33 +75,45 @@ bool OwnSegment::needsBulk(const Message &Payload) const {
   return false;
 }
 
-Status OwnSegment::describe(uint64_t Index, const FrameHeader &Header,
-                            const Message &Payload) {
-  auto &S = *reinterpret_cast<Slot *>(Memory->data() + SlotsAt +
-                                      Index % SlotCount * sizeof(Slot));
-  Header.encode(S.Header);
-  S.InlineSize = S.PieceCount = 0;
-  if (needsBulk(Payload)) {
+/// Copies all of a payload to To.
+static void flatten(const Message &Payload, unsigned char *To) {
+  auto Append = [&To](Bytes From) {
+    if (!From.empty())
+      std::memcpy(To, From.data(), From.size());
+    To += From.size();
+  };
+  Append(Payload.own());
+  for (Bytes Piece : Payload.lent())
+    Append(Piece);
+}
+
+Status OwnSegment::publish(uint64_t Index, const FrameHeader &Header,
+                           const Message &Payload) {
+  auto &S =
+      reinterpret_cast<Slot *>(Memory->data() + SlotsAt)[Index % SlotCount];
+  size_t Inline = 0, Count = 0;
+  if (Payload.size() <= SmallPayload) {
+    flatten(Payload, S.Inline);
+    Inline = Payload.size();
+  } else if (needsBulk(Payload)) {
     if (Status Grown = Bulk.grow(Payload.size(), Bulk.reserved()); !Grown)
       return Grown;
-    unsigned char *To = Bulk.data();
-    auto Append = [&To](Bytes From) {
-      if (!From.empty())
-        std::memcpy(To, From.data(), From.size());
-      To += From.size();
-    };
-    Append(Payload.own());
+    flatten(Payload, Bulk.data());
+    S.Pieces[Count++] = {SlotsEnd, Payload.size()};
+  } else {
+    Inline = Payload.own().size();
+    if (Inline)
+      std::memcpy(S.Inline, Payload.own().data(), Inline);
     for (Bytes Piece : Payload.lent())
-      Append(Piece);
-    S.Pieces[S.PieceCount++] = {SlotsEnd, Payload.size()};
-    return Status();
+      S.Pieces[Count++] = {uint64_t(Piece.data() - Memory->data()),
+                           Piece.size()};
   }
-  S.InlineSize = Payload.own().size();
-  if (S.InlineSize)
-    std::memcpy(S.Inline, Payload.own().data(), S.InlineSize);
-  for (Bytes Piece : Payload.lent())
-    S.Pieces[S.PieceCount++] = {uint64_t(Piece.data() - Memory->data()),
-                                Piece.size()};
+  unsigned char Encoded[FrameHeader::Size];
+  Header.encode(Encoded);
+  std::memcpy(S.Header, Encoded, Slot::HeaderSize);
+  S.InlineSize = uint32_t(Inline);
+  S.PieceCount = uint32_t(Count);
+  S.Turn.store(Index + 1, std::memory_order_seq_cst);
   return Status();
 }
 
@@ -112,19 +126,18 @@ Expected<std::unique_ptr<OtherSegment>> OtherSegment::open(os::File Memory) {
 
 /// The other process may write while we read, so that the compiler must not
 /// read twice.
-static uint64_t readOnce(const uint64_t &From) {
-  return *const_cast<const volatile uint64_t *>(&From);
+template <typename T> static T readOnce(const T &From) {
+  return *const_cast<const volatile T *>(&From);
 }
 
 Status OtherSegment::read(uint64_t Index, size_t MaxMessage,
                           Described &To) const {
-  const auto &S = *reinterpret_cast<const Slot *>(
-      Memory->data() + SlotsAt + Index % SlotCount * sizeof(Slot));
+  const Slot &S = slot(Index);
   auto Bad = [](std::string Why) {
     return Status::error(StatusCode::Protocol, std::move(Why));
   };
-  unsigned char Copy[FrameHeader::Size];
-  std::memcpy(Copy, S.Header, sizeof(Copy));
+  unsigned char Copy[FrameHeader::Size] = {};
+  std::memcpy(Copy, S.Header, Slot::HeaderSize);
   uint32_t Magic = FrameHeader::Magic;
   if (std::memcmp(Copy, &Magic, sizeof(Magic)) != 0)
     return Bad("sends something that is no frame");
@@ -134,7 +147,7 @@ Status OtherSegment::read(uint64_t Index, size_t MaxMessage,
   if (H->Length > MaxMessage)
     return Bad("announces " + std::to_string(H->Length) +
                " bytes; the limit is " + std::to_string(MaxMessage));
-  uint64_t Inline = readOnce(S.InlineSize), Count = readOnce(S.PieceCount);
+  uint32_t Inline = readOnce(S.InlineSize), Count = readOnce(S.PieceCount);
   if (Inline > Slot::MaxInline || Count > Slot::MaxPieces)
     return Bad("sends a slot with " + std::to_string(Inline) + " bytes and " +
                std::to_string(Count) + " pieces");

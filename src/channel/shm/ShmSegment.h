@@ -30,10 +30,10 @@ public:
 
   /// Whether describe() would have to copy into the bulk memory.
   bool needsBulk(const Message &Payload) const;
-  /// Puts a frame into slot Index: the payload's pieces stay where they are if
-  /// they lie in this segment.
-  Status describe(uint64_t Index, const FrameHeader &Header,
-                  const Message &Payload);
+  /// Publishes frame Index: unless they are small, the payload's pieces stay
+  /// where they are if they lie in this segment.
+  Status publish(uint64_t Index, const FrameHeader &Header,
+                 const Message &Payload);
 
 private:
   explicit OwnSegment(std::shared_ptr<os::SharedMemory> Memory)
@@ -46,7 +46,7 @@ private:
   size_t Growing = 0;         // bytes for each tensor that grows
 };
 
-/// A frame as the other end describes it: copied and checked.
+/// A frame as the other end describes it: checked.
 struct Described {
   FrameHeader Header;
   Bytes Inline;
@@ -61,12 +61,20 @@ public:
     return *reinterpret_cast<const Control *>(Memory->data());
   }
   const std::shared_ptr<os::SharedMemory> &memory() const { return Memory; }
-  /// What slot Index holds. Every length is read once.
+  /// Whether frame Index has been published.
+  bool has(uint64_t Index) const {
+    return slot(Index).Turn.load(std::memory_order_seq_cst) == Index + 1;
+  }
+  /// What frame Index holds. Every length is read once.
   Status read(uint64_t Index, size_t MaxMessage, Described &To) const;
 
 private:
   explicit OtherSegment(std::shared_ptr<os::SharedMemory> Memory)
       : Memory(std::move(Memory)) {}
+  const Slot &slot(uint64_t Index) const {
+    return reinterpret_cast<const Slot *>(Memory->data() +
+                                          SlotsAt)[Index % SlotCount];
+  }
 
   std::shared_ptr<os::SharedMemory> Memory;
 };
