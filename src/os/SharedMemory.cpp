@@ -10,10 +10,12 @@
 #include <mutex>
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace cbridge::os {
@@ -100,7 +102,10 @@ Expected<std::shared_ptr<SharedMemory>> SharedMemory::open(File Made,
   };
   int Seals = ::fcntl(Made.get(), F_GET_SEALS);
   struct stat Info;
-  if (Seals < 0 || ::fstat(Made.get(), &Info) != 0)
+  struct statfs System;
+  // Huge pages may not be there when they are read, which is fatal.
+  if (Seals < 0 || ::fstat(Made.get(), &Info) != 0 ||
+      ::fstatfs(Made.get(), &System) != 0 || System.f_type != TMPFS_MAGIC)
     return Bad("what came is no memory file");
   if (!(Seals & F_SEAL_SHRINK))
     return Bad("it is not sealed against shrinking");
