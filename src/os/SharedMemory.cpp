@@ -95,8 +95,8 @@ Expected<std::shared_ptr<SharedMemory>> SharedMemory::create(size_t Size) {
                        Size, /*Ours=*/true));
 }
 
-Expected<std::shared_ptr<SharedMemory>> SharedMemory::open(File Made,
-                                                           size_t Smallest) {
+Expected<std::shared_ptr<SharedMemory>>
+SharedMemory::open(File Made, size_t Smallest, size_t Largest) {
   auto Bad = [](const std::string &Why) {
     return Status::error(StatusCode::Protocol, "shared memory: " + Why);
   };
@@ -112,6 +112,9 @@ Expected<std::shared_ptr<SharedMemory>> SharedMemory::open(File Made,
   if (Info.st_size < 0 || size_t(Info.st_size) < Smallest)
     return Bad("it has " + std::to_string(Info.st_size) + " bytes, at least " +
                std::to_string(Smallest) + " are needed");
+  if (size_t(Info.st_size) > Largest)
+    return Bad("it has " + std::to_string(Info.st_size) + " bytes, at most " +
+               std::to_string(Largest) + " are allowed");
   auto Size = size_t(Info.st_size);
   void *Base = ::mmap(nullptr, Size, PROT_READ, MAP_SHARED | MAP_NORESERVE,
                       Made.get(), 0);

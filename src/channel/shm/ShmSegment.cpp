@@ -17,6 +17,8 @@ namespace cbridge::shm {
 static constexpr size_t Page = 4096;
 /// Addresses, not memory, for all tensors that grow.
 static constexpr size_t MostAddresses = size_t(1) << 38;
+/// For all the rest of a segment.
+static constexpr size_t MostFixed = 4 * TensorStorage::MaxTensorBytes;
 
 static size_t pages(size_t Size) { return (Size + Page - 1) / Page * Page; }
 
@@ -118,7 +120,8 @@ Status OwnSegment::publish(uint64_t Index, const FrameHeader &Header,
 }
 
 Expected<std::unique_ptr<OtherSegment>> OtherSegment::open(os::File Memory) {
-  auto Mapped = os::SharedMemory::open(std::move(Memory), SlotsEnd);
+  auto Mapped = os::SharedMemory::open(std::move(Memory), SlotsEnd,
+                                       MostAddresses + MostFixed);
   if (!Mapped)
     return Mapped.status();
   return std::unique_ptr<OtherSegment>(new OtherSegment(std::move(*Mapped)));
