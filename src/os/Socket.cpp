@@ -193,13 +193,14 @@ void wakeOther(int Socket) {
 }
 
 bool clearWakes(int Socket) {
-  char Dropped[256];
-  for (;;) {
+  char Dropped[1024];
+  for (int Reads = 0; Reads < 256; ++Reads) {
     ssize_t Size = ::recv(Socket, Dropped, sizeof(Dropped), MSG_DONTWAIT);
     if (Size == ssize_t(sizeof(Dropped)) || (Size < 0 && errno == EINTR))
       continue;
     return Size > 0 || (Size < 0 && errno == EAGAIN);
   }
+  return true;
 }
 
 } // namespace cbridge::os

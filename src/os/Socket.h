@@ -31,7 +31,8 @@ Transfer receiveSome(int Socket, MutableBytes To, std::vector<File> &Files,
                      size_t MostFiles);
 /// Wakes whoever polls the other end, by a byte; never blocks.
 void wakeOther(int Socket);
-/// Takes such bytes away. False if the other end is gone.
+/// Takes such bytes away, though not for as long as the other end may send
+/// them. False if it is gone.
 bool clearWakes(int Socket);
 
 } // namespace cbridge::os

@@ -170,7 +170,8 @@ Status ShmChannel::awaitFrame(Deadline Until) {
       return Status();
     if (HungUp)
       return closed();
-    if (Sleep && !Woken)
+    // It may wake us for nothing as often as it likes.
+    if (Sleep && (!Woken || Until.passed()))
       return Status::error(StatusCode::Timeout, "no answer from " + Name);
   }
 }
