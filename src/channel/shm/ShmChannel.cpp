@@ -195,7 +195,10 @@ Expected<Frame> ShmChannel::take() {
     Buffer = Buffers.take();
     Kept = false;
   }
-  bool Lent = Lends && !Latest.Pieces.empty();
+  // The decoder wants what comes first, such as extents, as a copy; in the bulk
+  // memory there is no telling where that ends.
+  bool Lent = Lends && Latest.Header.Kind == FrameKind::Request &&
+              !Latest.Pieces.empty() && !Theirs->isBulk(Latest.Pieces[0]);
   size_t Size = Lent ? Latest.Inline.size() : size_t(Latest.Header.Length);
   if (!Buffer->Copied.reserve(Size ? Size : 1, 0))
     return Status::error(StatusCode::Protocol,

@@ -65,6 +65,10 @@ public:
   bool has(uint64_t Index) const {
     return slot(Index).Turn.load(std::memory_order_seq_cst) == Index + 1;
   }
+  /// Whether a piece lies where a payload goes that fits nowhere else.
+  bool isBulk(Bytes Piece) const {
+    return Piece.data() == Memory->data() + SlotsEnd;
+  }
   /// What frame Index holds. Every length is read once.
   Status read(uint64_t Index, size_t MaxMessage, Described &To) const;
 
