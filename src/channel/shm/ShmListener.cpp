@@ -40,7 +40,20 @@ private:
   /// Connected, but have not said anything.
   static constexpr size_t MostSilent = 256;
   std::vector<os::File> Silent;
-  os::Backoff OutOfFiles;
+
+  Status nobodyCame() const {
+    return Status::error(StatusCode::Timeout, "no compiler at " + Path);
+  }
+  /// Somebody waits, but there are no files to be had. Others have some, and
+  /// must not wait for it; nor may we ask without end.
+  Status noneNow() {
+    os::Backoff Pause;
+    Pause.pause(Deadline::in(std::chrono::milliseconds(1)));
+    // One that has not said anything may never do so.
+    if (!Silent.empty())
+      Silent.erase(Silent.begin());
+    return nobodyCame();
+  }
 };
 
 ShmListener::~ShmListener() {
@@ -95,7 +108,7 @@ Expected<std::unique_ptr<Channel>> ShmListener::accept(Deadline Until) {
     if (Lifeline >= 0)
       Files.add(Lifeline);
     if (!Files.wait(Until))
-      return Status::error(StatusCode::Timeout, "no compiler at " + Path);
+      return nobodyCame();
     if (Files.woken(Cancel, Files.size()))
       return Status::error(StatusCode::PeerClosed,
                            "the compiler that started this peer is gone");
@@ -112,12 +125,12 @@ Expected<std::unique_ptr<Channel>> ShmListener::accept(Deadline Until) {
       if (Expected<os::File> Came = os::acceptUnix(Socket))
         Silent.push_back(std::move(*Came));
       else
-        OutOfFiles.pause(Deadline::never());
+        return noneNow();
     }
     if (Silent.size() > MostSilent)
       Silent.erase(Silent.begin());
     if (Until.passed() && ++Late > MostSilent) // they come faster than we look
-      return Status::error(StatusCode::Timeout, "no compiler at " + Path);
+      return nobodyCame();
   }
 }
 
