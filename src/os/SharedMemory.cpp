@@ -76,6 +76,13 @@ Expected<std::shared_ptr<SharedMemory>> SharedMemory::create(size_t Size) {
                          "shared memory of " + std::to_string(Size) +
                              " bytes is above the limit on files of " +
                              std::to_string(Limit.rlim_cur));
+  // A process with a limit on its addresses needs most of them itself.
+  if (::getrlimit(RLIMIT_AS, &Limit) == 0 && Limit.rlim_cur != RLIM_INFINITY &&
+      Size > Limit.rlim_cur / 8)
+    return Status::error(StatusCode::OutOfMemory,
+                         "shared memory of " + std::to_string(Size) +
+                             " bytes is too much within " +
+                             std::to_string(Limit.rlim_cur));
   File Memory = aboveStandard(
       File(::memfd_create("compiler-bridge", MFD_CLOEXEC | MFD_ALLOW_SEALING)));
   if (!Memory)

@@ -30,7 +30,7 @@ Status ShmChannel::closed() const {
 
 Expected<TensorStorage> ShmChannel::makeTensors(std::vector<TensorSpec> Specs) {
   assert(!Ours && "asked for twice");
-  auto Made = OwnSegment::create(Specs, MaxMessage);
+  auto Made = OwnSegment::create(Specs, MaxMessage, Theirs.get());
   if (!Made)
     return Made.status();
   Ours = std::move(*Made);

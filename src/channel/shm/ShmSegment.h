@@ -14,13 +14,17 @@
 
 namespace cbridge::shm {
 
+class OtherSegment;
+
 /// The segment that we write: slots, bulk memory for what does not fit into
 /// one, and our tensors.
 class OwnSegment : public TensorMemory {
 public:
-  /// With room for tensors of Specs and for messages up to MaxMessage.
+  /// With room for tensors of Specs and for messages up to MaxMessage: less of
+  /// it if there are no more addresses, here or at an end that has Theirs.
   static Expected<std::unique_ptr<OwnSegment>>
-  create(const std::vector<TensorSpec> &Specs, size_t MaxMessage);
+  create(const std::vector<TensorSpec> &Specs, size_t MaxMessage,
+         const OtherSegment *Theirs);
 
   Control &control() const {
     return *reinterpret_cast<Control *>(Memory->data());
