@@ -89,9 +89,11 @@ Expected<File> listenUnix(const std::string &Path) {
   return Socket;
 }
 
-Expected<File> acceptUnix(const File &Listening) {
+Expected<File> acceptUnix(const File &Listening, int *Errno) {
   File Socket = aboveStandard(File(::accept4(Listening.get(), nullptr, nullptr,
                                              SOCK_CLOEXEC | SOCK_NONBLOCK)));
+  if (Errno)
+    *Errno = Socket ? 0 : errno;
   if (!Socket)
     return Status::error(StatusCode::Timeout, lastError("accept").message());
   if (!isOurUser(Socket))

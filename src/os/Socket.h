@@ -17,8 +17,9 @@ namespace cbridge::os {
 /// longer than a socket address can hold.
 Expected<File> listenUnix(const std::string &Path);
 /// A connection to it. Fails if there is none, or none can be had now; those of
-/// other users are dropped.
-Expected<File> acceptUnix(const File &Listening);
+/// other users are dropped. The error's errno, or 0, is kept in *Errno if that
+/// is given.
+Expected<File> acceptUnix(const File &Listening, int *Errno = nullptr);
 /// Connects at once or not at all; the error's errno is kept in *Errno.
 Expected<File> connectUnix(const std::string &Path, int *Errno);
 

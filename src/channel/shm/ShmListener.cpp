@@ -10,6 +10,8 @@
 #include "channel/shm/ShmChannel.h"
 #include "os/Socket.h"
 
+#include <cerrno>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -122,9 +124,10 @@ Expected<std::unique_ptr<Channel>> ShmListener::accept(Deadline Until) {
                                                  MaxMessage);
       }
     if (Files.woken(0, 1)) {
-      if (Expected<os::File> Came = os::acceptUnix(Socket))
+      int Errno = 0;
+      if (Expected<os::File> Came = os::acceptUnix(Socket, &Errno))
         Silent.push_back(std::move(*Came));
-      else
+      else if (Errno && Errno != EAGAIN)
         return noneNow();
     }
     if (Silent.size() > MostSilent)
