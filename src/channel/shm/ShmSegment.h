@@ -29,6 +29,7 @@ public:
   Control &control() const {
     return *reinterpret_cast<Control *>(Memory->data());
   }
+  const unsigned char *slots() const { return Memory->data() + SlotsAt; }
   int file() const { return Memory->file(); }
   Expected<os::Region> reserve(size_t Size) override;
 
