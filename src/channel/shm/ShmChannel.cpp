@@ -58,6 +58,7 @@ Status ShmChannel::sendGreeting(FrameHeader H, const Message &Payload,
 /// What follows is in the segments.
 void ShmChannel::beginTalking() {
   Greet.reset();
+  Files.add(Socket.get()); // has room now, however late the first sleep is
   uint32_t Mine = Ours->control().OnlyCore, Other = Theirs->control().OnlyCore;
   How = Mine && Mine == Other ? os::Spin::Yield : os::Spin::Look;
 }
