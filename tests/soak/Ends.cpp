@@ -43,11 +43,10 @@ static void answer(Peer &P, const Request &R, Board::PeerState &State) {
     std::this_thread::sleep_for(milliseconds(1));
     break;
   case Die:
-    // The first peer is looked after until the end.
-    if (R.address() == 0 && State.Generation.load() % 2 == 0) {
-      ++State.Generation;
+    // Unless somebody is about to kill us anyway.
+    if (uint64_t Now = State.Generation;
+        Now % 2 == 0 && State.Generation.compare_exchange_strong(Now, Now + 1))
       ::raise(SIGKILL);
-    }
     break;
   default:
     break;

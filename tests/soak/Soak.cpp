@@ -25,7 +25,7 @@ static const char Help[] =
     "does\n"
     "not hold.\n"
     "\n"
-    "  SESSIONS     of each channel's, how many (default 100000)\n"
+    "  SESSIONS     of each channel (default 100000)\n"
     "  --channel=   which channel (default all, one after the other)\n"
     "  --seconds=   stop each channel after so long, however many there were\n"
     "  --seed=      for the same choices again, though not at the same "
