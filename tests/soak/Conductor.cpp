@@ -56,7 +56,7 @@ namespace {
 /// No session takes this long, whatever happens to its peer.
 constexpr seconds LongestSession(45);
 /// The first peer may keep this much more than after the first sessions.
-constexpr size_t MostGrowth = size_t(Sanitized ? 256 : 16) << 20;
+constexpr size_t MostGrowth = size_t(Sanitized ? 512 : 16) << 20;
 
 class Conductor {
 public:
