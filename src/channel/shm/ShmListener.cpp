@@ -21,7 +21,8 @@ namespace {
 
 class ShmListener : public Listener {
 public:
-  ShmListener(std::string Name, std::string Path, const ChannelOptions &Options)
+  ShmListener(const std::string &Name, std::string Path,
+              const ChannelOptions &Options)
       : Name("the compiler at shm:" + Name), Path(std::move(Path)),
         MaxMessage(Options.MaxMessage), Lifeline(Options.Lifeline),
         Owner(::getpid()) {}
@@ -42,6 +43,7 @@ private:
   /// Connected, but have not said anything.
   static constexpr size_t MostSilent = 256;
   std::vector<os::File> Silent;
+  os::Backoff OutOfFiles;
 
   Status nobodyCame() const {
     return Status::error(StatusCode::Timeout, "no compiler at " + Path);
@@ -49,8 +51,7 @@ private:
   /// Somebody waits, but there are no files to be had. Others have some, and
   /// must not wait for it; nor may we ask without end.
   Status noneNow() {
-    os::Backoff Pause;
-    Pause.pause(Deadline::in(std::chrono::milliseconds(1)));
+    OutOfFiles.pause(Deadline::in(std::chrono::milliseconds(1)));
     // One that has not said anything may never do so.
     if (!Silent.empty())
       Silent.erase(Silent.begin());
