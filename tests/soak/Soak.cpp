@@ -57,23 +57,26 @@ int main(int Count, char **Arguments) {
       return Each.substr(0, Key.size()) == Key ? Arguments[I] + Key.size()
                                                : nullptr;
     };
-    std::optional<uint64_t> Value;
     if (Each == "--help" || Each == "-h") {
       std::fputs(Help, stdout);
       return 0;
     }
-    if (const char *Name = After("--channel="))
+    const char *Seconds = After("--seconds="), *Seed = After("--seed=");
+    if (const char *Name = After("--channel=")) {
       Channel = Name;
-    else if (const char *Seconds = After("--seconds=");
-             Seconds && (Value = number(Seconds)))
-      P.Longest = std::chrono::seconds(*Value);
-    else if (const char *Seed = After("--seed=");
-             Seed && (Value = number(Seed)))
-      P.Seed = *Value;
-    else if ((Value = number(Arguments[I])) && *Value)
-      P.Sessions = size_t(*Value);
-    else
+      continue;
+    }
+    std::optional<uint64_t> Value = number(Seconds ? Seconds
+                                           : Seed  ? Seed
+                                                   : Arguments[I]);
+    if (!Value || (*Value == 0 && !Seconds && !Seed))
       return misused(Arguments[I]);
+    if (Seconds)
+      P.Longest = std::chrono::seconds(*Value);
+    else if (Seed)
+      P.Seed = *Value;
+    else
+      P.Sessions = size_t(*Value);
   }
   if (Channel != "all" && Channel != "pipe" && Channel != "shm")
     return misused(Channel.data());

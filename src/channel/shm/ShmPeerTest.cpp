@@ -178,7 +178,8 @@ TEST_F(ShmPeerTest, CarriesThousandsOfStrings) {
       Model M = open({Specs, Specs});
       MLModelRunner R = M.runner();
       for (int Round = 0; Round < 3; ++Round) {
-        std::string Text = std::to_string(Round) + std::string(Round * 50, '.');
+        std::string Text =
+            std::to_string(Round) + std::string(size_t(Round) * 50, '.');
         for (int I = 0; I < 4096; I += 7)
           R.populateFeatures(
               std::pair{Specs[size_t(I)].name(), std::vector{Text, Text}});

@@ -44,7 +44,8 @@ protected:
     EXPECT_TRUE(std::filesystem::is_empty(Folder));
     std::filesystem::remove_all(Folder);
   }
-  void start(Policy Answer = increment, PeerOptions Options = PeerOptions()) {
+  void start(const Policy &Answer = increment,
+             PeerOptions Options = PeerOptions()) {
     Options.OnSessionError = [this](const Status &) { ++Errors; };
     Expected<Peer> Opened = Peer::open("shm:" + Path, std::move(Options));
     ASSERT_TRUE(Opened) << Opened.status().toString();
