@@ -15,6 +15,8 @@ cbridge_add_test(NAME core_test
 cbridge_add_test(NAME tensor_test
   SOURCES
     ${Src}/os/RegionTest.cpp
+    ${Src}/os/SharedMemoryTest.cpp
+    ${Src}/os/SocketTest.cpp
     ${Src}/tensor/TensorStorageTest.cpp)
 
 cbridge_add_test(NAME serdes_test
@@ -44,6 +46,17 @@ cbridge_add_test(NAME channel_test
     ${Src}/channel/StreamChannelTest.cpp
     ${Src}/channel/pipe/PipeTest.cpp
   LABELS threads)
+
+# Both ends are threads of one process.
+cbridge_add_test(NAME shm_test
+  SOURCES
+    ${Src}/channel/shm/ShmPeerTest.cpp
+    ${Src}/channel/shm/ShmTest.cpp
+  LABELS threads)
+
+cbridge_add_test(NAME shm_process_test
+  SOURCES
+    ${Src}/channel/shm/ShmProcessTest.cpp)
 
 # Of its own, since it replaces operator new.
 cbridge_add_test(NAME alloc_test

@@ -10,10 +10,12 @@
 #include <mutex>
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace cbridge::os {
@@ -74,6 +76,13 @@ Expected<std::shared_ptr<SharedMemory>> SharedMemory::create(size_t Size) {
                          "shared memory of " + std::to_string(Size) +
                              " bytes is above the limit on files of " +
                              std::to_string(Limit.rlim_cur));
+  // A process with a limit on its addresses needs most of them itself.
+  if (::getrlimit(RLIMIT_AS, &Limit) == 0 && Limit.rlim_cur != RLIM_INFINITY &&
+      Size > Limit.rlim_cur / 8)
+    return Status::error(StatusCode::OutOfMemory,
+                         "shared memory of " + std::to_string(Size) +
+                             " bytes is too much within " +
+                             std::to_string(Limit.rlim_cur));
   File Memory = aboveStandard(
       File(::memfd_create("compiler-bridge", MFD_CLOEXEC | MFD_ALLOW_SEALING)));
   if (!Memory)
@@ -93,20 +102,26 @@ Expected<std::shared_ptr<SharedMemory>> SharedMemory::create(size_t Size) {
                        Size, /*Ours=*/true));
 }
 
-Expected<std::shared_ptr<SharedMemory>> SharedMemory::open(File Made,
-                                                           size_t Smallest) {
+Expected<std::shared_ptr<SharedMemory>>
+SharedMemory::open(File Made, size_t Smallest, size_t Largest) {
   auto Bad = [](const std::string &Why) {
     return Status::error(StatusCode::Protocol, "shared memory: " + Why);
   };
   int Seals = ::fcntl(Made.get(), F_GET_SEALS);
   struct stat Info;
-  if (Seals < 0 || ::fstat(Made.get(), &Info) != 0)
+  struct statfs System;
+  // Huge pages may not be there when they are read, which is fatal.
+  if (Seals < 0 || ::fstat(Made.get(), &Info) != 0 ||
+      ::fstatfs(Made.get(), &System) != 0 || System.f_type != TMPFS_MAGIC)
     return Bad("what came is no memory file");
   if (!(Seals & F_SEAL_SHRINK))
     return Bad("it is not sealed against shrinking");
   if (Info.st_size < 0 || size_t(Info.st_size) < Smallest)
     return Bad("it has " + std::to_string(Info.st_size) + " bytes, at least " +
                std::to_string(Smallest) + " are needed");
+  if (size_t(Info.st_size) > Largest)
+    return Bad("it has " + std::to_string(Info.st_size) + " bytes, at most " +
+               std::to_string(Largest) + " are allowed");
   auto Size = size_t(Info.st_size);
   void *Base = ::mmap(nullptr, Size, PROT_READ, MAP_SHARED | MAP_NORESERVE,
                       Made.get(), 0);

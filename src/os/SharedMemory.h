@@ -22,8 +22,8 @@ public:
   static Expected<std::shared_ptr<SharedMemory>> create(size_t Size);
   /// Memory that another process made, to be read only. Refuses files that
   /// could be cut while we read, which would be fatal.
-  static Expected<std::shared_ptr<SharedMemory>> open(File Made,
-                                                      size_t SmallestSize);
+  static Expected<std::shared_ptr<SharedMemory>>
+  open(File Made, size_t SmallestSize, size_t LargestSize = ~size_t(0));
   SharedMemory(const SharedMemory &) = delete;
   SharedMemory &operator=(const SharedMemory &) = delete;
   ~SharedMemory();

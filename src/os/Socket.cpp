@@ -89,9 +89,11 @@ Expected<File> listenUnix(const std::string &Path) {
   return Socket;
 }
 
-Expected<File> acceptUnix(const File &Listening) {
+Expected<File> acceptUnix(const File &Listening, int *Errno) {
   File Socket = aboveStandard(File(::accept4(Listening.get(), nullptr, nullptr,
                                              SOCK_CLOEXEC | SOCK_NONBLOCK)));
+  if (Errno)
+    *Errno = Socket ? 0 : errno;
   if (!Socket)
     return Status::error(StatusCode::Timeout, lastError("accept").message());
   if (!isOurUser(Socket))
@@ -194,13 +196,14 @@ bool wakeOther(int Socket) {
 }
 
 bool clearWakes(int Socket) {
-  char Dropped[256];
-  for (;;) {
+  char Dropped[1024];
+  for (int Reads = 0; Reads < 256; ++Reads) {
     ssize_t Size = ::recv(Socket, Dropped, sizeof(Dropped), MSG_DONTWAIT);
     if (Size == ssize_t(sizeof(Dropped)) || (Size < 0 && errno == EINTR))
       continue;
     return Size > 0 || (Size < 0 && errno == EAGAIN);
   }
+  return true;
 }
 
 } // namespace cbridge::os

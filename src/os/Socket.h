@@ -17,8 +17,9 @@ namespace cbridge::os {
 /// longer than a socket address can hold.
 Expected<File> listenUnix(const std::string &Path);
 /// A connection to it. Fails if there is none, or none can be had now; those of
-/// other users are dropped.
-Expected<File> acceptUnix(const File &Listening);
+/// other users are dropped. The error's errno, or 0, is kept in *Errno if that
+/// is given.
+Expected<File> acceptUnix(const File &Listening, int *Errno = nullptr);
 /// Connects at once or not at all; the error's errno is kept in *Errno.
 Expected<File> connectUnix(const std::string &Path, int *Errno);
 
@@ -32,7 +33,8 @@ Transfer receiveSome(int Socket, MutableBytes To, std::vector<File> &Files,
 /// Wakes whoever polls the other end, by a byte; never blocks. False if nobody
 /// has that end any more.
 bool wakeOther(int Socket);
-/// Takes such bytes away. False if the other end is gone.
+/// Takes such bytes away, though not for as long as the other end may send
+/// them. False if it is gone.
 bool clearWakes(int Socket);
 
 } // namespace cbridge::os

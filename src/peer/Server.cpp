@@ -130,7 +130,8 @@ bool Peer::Server::lookAtMemory() {
 }
 
 Status Peer::Server::accept(Site &At, size_t Index) {
-  while (accepts(At)) {
+  // They may come faster than we accept: those that are here have their turn.
+  for (int Most = 16; Most && accepts(At); --Most) {
     Expected<std::unique_ptr<Channel>> Came =
         At.Waiting->accept(Deadline::past());
     if (!Came)

@@ -192,41 +192,49 @@ TEST(AllocationTest, MessagesOfNumbersAllocateNothing) {
   }
 }
 
-TEST(AllocationTest, NeitherEndOfAPipeAllocates) {
-  std::string Folder = *os::makePrivateDirectory();
-  for (std::string_view Serdes : serializerNames()) {
-    std::string Address = "pipe:" + Folder + "/base";
-    PeerOptions Once;
-    Once.Sessions = 1;
-    Peer P = *Peer::open(Address, Once);
-    std::thread Answering([&] {
-      // As Python does: the previous request is still held when the next comes.
-      std::shared_ptr<const Request> Held;
-      while (auto R = P.next(Deadline::in(std::chrono::seconds(20)))) {
-        Held = *R;
-        if (!Held->done())
-          (void)P.reply();
-      }
-    });
-    {
-      Signature Sig({features().begin(), features().begin() + 3},
-                    TensorSpec::create<int64_t>("y"));
-      Expected<Model> M =
-          Model::open(Address + "?serdes=" + std::string(Serdes), Sig);
-      MLModelRunner R = M->runner();
-      std::vector<float> Rows(4000);
-      EXPECT_EQ(allocationsOf([&](int Round) {
-                  Rows.resize(Round % 2 ? 4000 : 40);
-                  R.populateFeatures(
-                      std::pair{"count", Round},
-                      std::pair{"embedding", Span<const float>(Rows)});
-                  ASSERT_TRUE(R.evaluate<int64_t>().ok());
-                  ASSERT_TRUE(R.reward(Round).ok());
-                }),
-                0u)
-          << Serdes;
+/// Neither end allocates once sizes have been reached.
+static void expectNoAllocations(const std::string &Address,
+                                std::string_view Serdes, bool Lend) {
+  PeerOptions Options;
+  Options.Sessions = 1;
+  Options.Lend = Lend;
+  Peer P = *Peer::open(Address, Options);
+  std::thread Answering([&] {
+    // As Python does: the previous request is still held when the next comes.
+    std::shared_ptr<const Request> Held;
+    while (auto R = P.next(Deadline::in(std::chrono::seconds(20)))) {
+      Held = *R;
+      if (!Held->done())
+        (void)P.reply();
     }
-    Answering.join();
+  });
+  {
+    Signature Sig({features().begin(), features().begin() + 3},
+                  TensorSpec::create<int64_t>("y"));
+    Expected<Model> M =
+        Model::open(Address + "?serdes=" + std::string(Serdes), Sig);
+    MLModelRunner R = M->runner();
+    std::vector<float> Rows(4000);
+    EXPECT_EQ(allocationsOf([&](int Round) {
+                Rows.resize(Round % 2 ? 4000 : 40);
+                R.populateFeatures(
+                    std::pair{"count", Round},
+                    std::pair{"embedding", Span<const float>(Rows)});
+                ASSERT_TRUE(R.evaluate<int64_t>().ok());
+                ASSERT_TRUE(R.reward(Round).ok());
+              }),
+              0u)
+        << Address << " " << Serdes << " " << Lend;
   }
+  Answering.join();
+}
+
+TEST(AllocationTest, NeitherEndOfAChannelAllocates) {
+  std::string Folder = *os::makePrivateDirectory();
+  for (std::string_view Serdes : serializerNames())
+    for (std::string_view Channel : {"pipe:", "shm:"})
+      for (bool Lend : {false, true})
+        expectNoAllocations(std::string(Channel) + Folder + "/base", Serdes,
+                            Lend);
   ::rmdir(Folder.c_str());
 }

@@ -14,6 +14,7 @@
 
 #include "channel/Frame.h"
 #include "channel/Handshake.h"
+#include "channel/shm/ShmSegment.h"
 
 #include <gtest/gtest.h>
 
@@ -152,6 +153,36 @@ TEST(GoldenTest, FrameHeader) {
   EXPECT_EQ(Read->Sequence, H.Sequence);
   EXPECT_EQ(Read->Length, H.Length);
   EXPECT_EQ(Read->Reward, H.Reward);
+}
+
+TEST(GoldenTest, ShmSlot) {
+  // Frame 9 of a session, in slot 1: eight own bytes and two pieces, of which
+  // the second lies 8 KiB behind the first.
+  auto Specs = std::vector{TensorSpec::create<uint8_t>("a", {Dynamic}),
+                           TensorSpec::create<uint8_t>("b", {Dynamic})};
+  auto Segment = shm::OwnSegment::create(Specs, 8192, nullptr);
+  ASSERT_TRUE(Segment) << Segment.status().toString();
+  Expected<os::Region> First = (*Segment)->reserve(8192),
+                       Second = (*Segment)->reserve(4096);
+  ASSERT_TRUE(First && Second && First->grow(8192, 8192).ok() &&
+              Second->grow(4096, 4096).ok());
+  Message Payload;
+  std::memcpy(Payload.room(8), "in slot.", 8);
+  Payload.wrote(8);
+  Payload.lend({First->data(), 1024});
+  Payload.lend({Second->data(), 64});
+  FrameHeader H;
+  H.Kind = FrameKind::Request;
+  H.Runner = 2;
+  H.Session = 0x1112131415161718;
+  H.Sequence = 5;
+  H.Length = Payload.size();
+  ASSERT_TRUE((*Segment)->publish(9, H, Payload).ok());
+  // Without the memory behind the two pieces, all of which is zero.
+  const unsigned char *Slot = (*Segment)->slots() + 4096;
+  Content Written(Slot, Slot + 4096);
+  Content File = golden("shm_slot.bin", Written);
+  EXPECT_EQ(Written, File);
 }
 
 TEST(GoldenTest, Hello) {

@@ -30,7 +30,7 @@ Status ShmChannel::closed() const {
 
 Expected<TensorStorage> ShmChannel::makeTensors(std::vector<TensorSpec> Specs) {
   assert(!Ours && "asked for twice");
-  auto Made = OwnSegment::create(Specs, MaxMessage);
+  auto Made = OwnSegment::create(Specs, MaxMessage, Theirs.get());
   if (!Made)
     return Made.status();
   Ours = std::move(*Made);
@@ -58,6 +58,7 @@ Status ShmChannel::sendGreeting(FrameHeader H, const Message &Payload,
 /// What follows is in the segments.
 void ShmChannel::beginTalking() {
   Greet.reset();
+  Files.add(Socket.get()); // has room now, however late the first sleep is
   uint32_t Mine = Ours->control().OnlyCore, Other = Theirs->control().OnlyCore;
   How = Mine && Mine == Other ? os::Spin::Yield : os::Spin::Look;
 }
@@ -171,7 +172,8 @@ Status ShmChannel::awaitFrame(Deadline Until) {
       return Status();
     if (HungUp)
       return closed();
-    if (Sleep && !Woken)
+    // It may wake us for nothing as often as it likes.
+    if (Sleep && (!Woken || Until.passed()))
       return Status::error(StatusCode::Timeout, "no answer from " + Name);
   }
 }
@@ -195,7 +197,10 @@ Expected<Frame> ShmChannel::take() {
     Buffer = Buffers.take();
     Kept = false;
   }
-  bool Lent = Lends && !Latest.Pieces.empty();
+  // The decoder wants what comes first, such as extents, as a copy; in the bulk
+  // memory there is no telling where that ends.
+  bool Lent = Lends && Latest.Header.Kind == FrameKind::Request &&
+              !Latest.Pieces.empty() && !Theirs->isBulk(Latest.Pieces[0]);
   size_t Size = Lent ? Latest.Inline.size() : size_t(Latest.Header.Length);
   if (!Buffer->Copied.reserve(Size ? Size : 1, 0))
     return Status::error(StatusCode::Protocol,

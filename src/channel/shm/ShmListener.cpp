@@ -10,6 +10,8 @@
 #include "channel/shm/ShmChannel.h"
 #include "os/Socket.h"
 
+#include <cerrno>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,7 +21,8 @@ namespace {
 
 class ShmListener : public Listener {
 public:
-  ShmListener(std::string Name, std::string Path, const ChannelOptions &Options)
+  ShmListener(const std::string &Name, std::string Path,
+              const ChannelOptions &Options)
       : Name("the compiler at shm:" + Name), Path(std::move(Path)),
         MaxMessage(Options.MaxMessage), Lifeline(Options.Lifeline),
         Owner(::getpid()) {}
@@ -41,6 +44,19 @@ private:
   static constexpr size_t MostSilent = 256;
   std::vector<os::File> Silent;
   os::Backoff OutOfFiles;
+
+  Status nobodyCame() const {
+    return Status::error(StatusCode::Timeout, "no compiler at " + Path);
+  }
+  /// Somebody waits, but there are no files to be had. Others have some, and
+  /// must not wait for it; nor may we ask without end.
+  Status noneNow() {
+    OutOfFiles.pause(Deadline::in(std::chrono::milliseconds(1)));
+    // One that has not said anything may never do so.
+    if (!Silent.empty())
+      Silent.erase(Silent.begin());
+    return nobodyCame();
+  }
 };
 
 ShmListener::~ShmListener() {
@@ -95,7 +111,7 @@ Expected<std::unique_ptr<Channel>> ShmListener::accept(Deadline Until) {
     if (Lifeline >= 0)
       Files.add(Lifeline);
     if (!Files.wait(Until))
-      return Status::error(StatusCode::Timeout, "no compiler at " + Path);
+      return nobodyCame();
     if (Files.woken(Cancel, Files.size()))
       return Status::error(StatusCode::PeerClosed,
                            "the compiler that started this peer is gone");
@@ -109,15 +125,16 @@ Expected<std::unique_ptr<Channel>> ShmListener::accept(Deadline Until) {
                                                  MaxMessage);
       }
     if (Files.woken(0, 1)) {
-      if (Expected<os::File> Came = os::acceptUnix(Socket))
+      int Errno = 0;
+      if (Expected<os::File> Came = os::acceptUnix(Socket, &Errno))
         Silent.push_back(std::move(*Came));
-      else
-        OutOfFiles.pause(Deadline::never());
+      else if (Errno && Errno != EAGAIN)
+        return noneNow();
     }
     if (Silent.size() > MostSilent)
       Silent.erase(Silent.begin());
     if (Until.passed() && ++Late > MostSilent) // they come faster than we look
-      return Status::error(StatusCode::Timeout, "no compiler at " + Path);
+      return nobodyCame();
   }
 }
 

@@ -17,23 +17,35 @@ namespace cbridge::shm {
 static constexpr size_t Page = 4096;
 /// Addresses, not memory, for all tensors that grow.
 static constexpr size_t MostAddresses = size_t(1) << 38;
+/// For all the rest of a segment.
+static constexpr size_t MostFixed = 4 * TensorStorage::MaxTensorBytes;
 
 static size_t pages(size_t Size) { return (Size + Page - 1) / Page * Page; }
 
 Expected<std::unique_ptr<OwnSegment>>
-OwnSegment::create(const std::vector<TensorSpec> &Specs, size_t MaxMessage) {
+OwnSegment::create(const std::vector<TensorSpec> &Specs, size_t MaxMessage,
+                   const OtherSegment *Theirs) {
+  // Whoever makes a small segment has few addresses, and is to map ours, too.
+  size_t Most = Theirs ? Theirs->memory()->size() : MostAddresses;
+  if (Most >= TensorStorage::MaxTensorBytes)
+    Most = MostAddresses + MostFixed;
   TensorPlan Plan(Specs);
   size_t Largest = std::min(TensorStorage::MaxTensorBytes,
                             MostAddresses / (Plan.Growing + 1));
   size_t BulkSize = pages(std::min(MaxMessage, TensorStorage::MaxTensorBytes));
   // Some processes may not have as many addresses as we like.
-  for (;; Largest /= 4, BulkSize = std::max(Page, pages(BulkSize / 4))) {
+  for (;; Largest /= 4, BulkSize = std::max(std::min(BulkSize, size_t(1) << 18),
+                                            pages(BulkSize / 4))) {
     Largest = pages(Largest);
     size_t Size =
         SlotsEnd + BulkSize + pages(Plan.FixedBytes) + Plan.Growing * Largest;
+    bool CanShrink = BulkSize > size_t(1) << 20 ||
+                     (Plan.Growing && Largest > size_t(1) << 20);
+    if (CanShrink && Size > Most)
+      continue;
     auto Memory = os::SharedMemory::create(Size);
     if (!Memory && Memory.status().code() == StatusCode::OutOfMemory &&
-        BulkSize > size_t(1) << 20)
+        CanShrink)
       continue;
     if (!Memory)
       return Memory.status();
@@ -118,7 +130,8 @@ Status OwnSegment::publish(uint64_t Index, const FrameHeader &Header,
 }
 
 Expected<std::unique_ptr<OtherSegment>> OtherSegment::open(os::File Memory) {
-  auto Mapped = os::SharedMemory::open(std::move(Memory), SlotsEnd);
+  auto Mapped = os::SharedMemory::open(std::move(Memory), SlotsEnd,
+                                       MostAddresses + MostFixed);
   if (!Mapped)
     return Mapped.status();
   return std::unique_ptr<OtherSegment>(new OtherSegment(std::move(*Mapped)));

@@ -14,17 +14,22 @@
 
 namespace cbridge::shm {
 
+class OtherSegment;
+
 /// The segment that we write: slots, bulk memory for what does not fit into
 /// one, and our tensors.
 class OwnSegment : public TensorMemory {
 public:
-  /// With room for tensors of Specs and for messages up to MaxMessage.
+  /// With room for tensors of Specs and for messages up to MaxMessage: less of
+  /// it if there are no more addresses, here or at an end that has Theirs.
   static Expected<std::unique_ptr<OwnSegment>>
-  create(const std::vector<TensorSpec> &Specs, size_t MaxMessage);
+  create(const std::vector<TensorSpec> &Specs, size_t MaxMessage,
+         const OtherSegment *Theirs);
 
   Control &control() const {
     return *reinterpret_cast<Control *>(Memory->data());
   }
+  const unsigned char *slots() const { return Memory->data() + SlotsAt; }
   int file() const { return Memory->file(); }
   Expected<os::Region> reserve(size_t Size) override;
 
@@ -64,6 +69,10 @@ public:
   /// Whether frame Index has been published.
   bool has(uint64_t Index) const {
     return slot(Index).Turn.load(std::memory_order_seq_cst) == Index + 1;
+  }
+  /// Whether a piece lies where a payload goes that fits nowhere else.
+  bool isBulk(Bytes Piece) const {
+    return Piece.data() == Memory->data() + SlotsEnd;
   }
   /// What frame Index holds. Every length is read once.
   Status read(uint64_t Index, size_t MaxMessage, Described &To) const;
