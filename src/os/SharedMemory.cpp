@@ -39,8 +39,9 @@ struct SharedMemory::Ours {
 
 void SharedMemory::forked() {
   for (SharedMemory *Each = Ours::get().First; Each; Each = Each->Next)
-    ::mmap(Each->Base, Each->Size, PROT_READ | PROT_WRITE,
-           MAP_FIXED | MAP_PRIVATE | MAP_NORESERVE, Each->Memory.get(), 0);
+    (void)::mmap(Each->Base, Each->Size, PROT_READ | PROT_WRITE,
+                 MAP_FIXED | MAP_PRIVATE | MAP_NORESERVE, Each->Memory.get(),
+                 0);
   Ours::get().Using.unlock();
 }
 

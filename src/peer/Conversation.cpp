@@ -118,7 +118,8 @@ Status Conversation::greet(const Frame &F) {
     Over->lendPayloads();
   if (Status S = setText(Outgoing, encodeWelcome(Terms->Sig.outputs())); !S)
     return S;
-  return answer(FrameKind::Welcome, Deadline::in(std::chrono::seconds(10)));
+  // Others wait meanwhile.
+  return answer(FrameKind::Welcome, Deadline::in(std::chrono::seconds(2)));
 }
 
 Expected<Conversation::Answer> Conversation::question(const Frame &F) {

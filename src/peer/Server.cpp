@@ -138,8 +138,8 @@ Status Peer::Server::accept(Site &At, size_t Index) {
       return Came.status().code() == StatusCode::Timeout ? Status()
                                                          : Came.status();
     ++At.Live;
-    Sessions.push_back(std::unique_ptr<Session>(new Session{
-        Conversation(++Begun, Index, std::move(*Came), Options), Index}));
+    Sessions.push_back(
+        std::make_unique<Session>(++Begun, Index, std::move(*Came), Options));
     // It has begun with something to say.
     if (Expected<Answer> A = Sessions.back()->With.fetch(Deadline::past()))
       push(std::move(*A));

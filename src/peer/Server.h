@@ -43,6 +43,9 @@ private:
     size_t Live = 0;
   };
   struct Session {
+    Session(uint64_t Serial, size_t Site, std::unique_ptr<Channel> Over,
+            const PeerOptions &Options)
+        : With(Serial, Site, std::move(Over), Options), Site(Site) {}
     Conversation With;
     size_t Site;
     size_t FirstFile = 0, LastFile = 0; // in Files

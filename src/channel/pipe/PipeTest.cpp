@@ -1,5 +1,4 @@
-//===- PipeTest.cpp - Tests of the files of a pipe
-//--------------------------===//
+//===- PipeTest.cpp - Tests of the files of a pipe ------------------------===//
 //
 // Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -75,8 +75,9 @@ Expected<Frame> ShmChannel::receiveGreeting(Deadline Until) {
   if (!Opened)
     return Opened.status().withContext(Name);
   Theirs = std::move(*Opened);
-  if (!Ours)
-    return F; // we have not answered yet
+  Answers = F->Header.Kind == FrameKind::Hello;
+  if (Answers || !Ours)
+    return F; // it is our turn, or they have it wrong
   // The frame lives in what is going to be destroyed.
   if (!Buffer->Copied.reserve(F->Payload.size() + 1, 0))
     return Status::error(StatusCode::OutOfMemory, "no memory for a welcome");
@@ -101,6 +102,10 @@ Status ShmChannel::awaitRoom(bool Bulk, Deadline Until) {
                            Name + " took frames that there were not");
     if (TakenByThem != Before)
       continue;
+    // A compiler takes an answer before it asks again.
+    if (Answers)
+      return Status::error(StatusCode::Protocol,
+                           Name + " does not take its answers");
     if (HungUp || !os::clearWakes(Socket.get()))
       return closed();
     if (!Pause.pause(Until))

@@ -77,6 +77,7 @@ private:
   bool Holding = false;     // the frame taken last is still lent
   bool Lends = false, Kept = false;
   bool HungUp = false;
+  bool Answers = false; // we are the peer
   /// What a payload lies in.
   struct Payload {
     AlignedBuffer Copied;

@@ -229,9 +229,12 @@ TEST_P(ShmTest, SendingToWhoTakesNothingTimesOut) {
   for (size_t I = 0; I < SlotCount; ++I)
     ASSERT_TRUE(P.send(FrameKind::Context, "x").ok());
   Stopwatch Watch;
+  // A compiler that asks again has taken its answer, so a peer never waits.
   expectRefused(P.send(FrameKind::Context, "x", Deadline::in(Short)),
-                "does not take", StatusCode::Timeout);
-  EXPECT_GE(Watch.elapsed(), Short - milliseconds(1));
+                "does not take",
+                realIsPeer() ? StatusCode::Protocol : StatusCode::Timeout);
+  EXPECT_GE(Watch.elapsed(),
+            realIsPeer() ? milliseconds(0) : Short - milliseconds(1));
   EXPECT_LT(Watch.elapsed(), Short + Slack);
   EXPECT_LT(Watch.processor(), milliseconds(30));
   // Backwards: as if nothing had ever been taken.
@@ -264,7 +267,7 @@ TEST_P(ShmTest, LargeMessagesWaitForEachOther) {
   std::string Large(100'000, 'x');
   ASSERT_TRUE(P.send(FrameKind::Context, Large).ok());
   EXPECT_EQ(P.send(FrameKind::Context, Large, Deadline::in(Short)).code(),
-            StatusCode::Timeout);
+            realIsPeer() ? StatusCode::Protocol : StatusCode::Timeout);
   ASSERT_TRUE(P.send(FrameKind::Context, "small").ok());
   ASSERT_TRUE(P.Other->take());
   EXPECT_TRUE(P.send(FrameKind::Context, Large).ok());
