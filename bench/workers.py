@@ -29,6 +29,8 @@ HOST = ROOT / "build/release/bench/WorkerHost"
 OUT = ROOT / "build/bench"
 Row = dict[str, Any]
 
+LINGER = 100e-6  # seconds that a batch waits for those who have not asked yet
+
 RANDOM = np.random.default_rng(1)
 LAYERS = [
     (RANDOM.normal(size=shape).astype(np.float32) / 8, np.zeros(shape[1], np.float32))
@@ -56,7 +58,7 @@ def serve_unbatched(address: str, workers: int) -> float:
 
 def serve_batched(address: str, workers: int) -> float:
     questions = batches = 0
-    with CompilerPool([address], sessions=workers) as pool:
+    with CompilerPool([address], sessions=workers, linger=LINGER) as pool:
         for batch in pool:
             x = batch["x"]
             batch.reply(network(x) + 8 * x[:, 0].astype(np.int64))

@@ -53,7 +53,8 @@ public:
   }
 
 private:
-  static constexpr std::chrono::nanoseconds Longest{60'000}, Undisturbed{4'000};
+  static constexpr std::chrono::nanoseconds Longest{150'000},
+      Undisturbed{4'000}, Switch{1'500};
   static constexpr unsigned MostLuck = 32;
 
   template <typename Callable> static bool yieldFor(Callable &&Arrived) {
@@ -65,28 +66,38 @@ private:
     return false;
   }
   template <typename Callable>
-  static bool spinFor(Deadline Until, Callable &&Arrived) {
+  bool spinFor(Deadline Until, Callable &&Arrived) {
     // The answer of a small model takes less time than a pause.
-    for (int Looks = 0; Looks < 128; ++Looks)
+    for (int Looks = 0; Looks < (Crowded ? 1 : 128); ++Looks)
       if (Arrived())
         return true;
     auto Begin = Deadline::Clock::now(), Now = Begin;
     while (Now - Begin < Longest) {
-      for (int Looks = 0; Looks < 16; ++Looks) {
+      if (Crowded || Now - Begin > Undisturbed) {
+        // Whoever we wait for may be waiting for this core.
+        yield();
+        auto Later = Deadline::Clock::now();
+        Crowded = Later - Now > Switch;
+        Now = Later;
         if (Arrived())
           return true;
-        relax();
+      } else {
+        for (int Looks = 0; Looks < 16; ++Looks) {
+          if (Arrived())
+            return true;
+          relax();
+        }
+        Now = Deadline::Clock::now();
       }
-      // Whoever we wait for may be waiting for this core.
-      if (Now - Begin > Undisturbed)
-        yield();
-      Now = Deadline::Clock::now();
       if (Until.passed())
         break;
     }
     return Arrived();
   }
 
+  /// Others ran when we let them: looking without a break would be at their
+  /// cost.
+  bool Crowded = false;
   unsigned Luck = MostLuck / 2, Skipped = 0;
 };
 
