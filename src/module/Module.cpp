@@ -173,7 +173,8 @@ Expected<const Module *> Module::find(std::string_view Name) {
     return None("no module can have that name");
   std::string Base = "cbridge-" + std::string(Name) + ".so", Looked;
   for (const std::string &Place : places()) {
-    std::string File = Place + "/" + Base;
+    std::string File = Place;
+    File.append("/").append(Base);
     if (::access(File.c_str(), F_OK) == 0)
       return load(File);
     Looked += Looked.empty() ? "" : ", ";

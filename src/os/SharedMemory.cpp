@@ -39,9 +39,10 @@ struct SharedMemory::Ours {
 
 void SharedMemory::forked() {
   for (SharedMemory *Each = Ours::get().First; Each; Each = Each->Next)
-    (void)::mmap(Each->Base, Each->Size, PROT_READ | PROT_WRITE,
-                 MAP_FIXED | MAP_PRIVATE | MAP_NORESERVE, Each->Memory.get(),
-                 0);
+    if (::mmap(Each->Base, Each->Size, PROT_READ | PROT_WRITE,
+               MAP_FIXED | MAP_PRIVATE | MAP_NORESERVE, Each->Memory.get(),
+               0) == MAP_FAILED)
+      ::mprotect(Each->Base, Each->Size, PROT_READ); // rather than disturb
   Ours::get().Using.unlock();
 }
 
