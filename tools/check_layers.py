@@ -4,7 +4,7 @@
 A layer is a folder of src/. A file may include its own layer and the layers below. Headers in a
 subfolder, such as serdes/json/, are an implementation: only that subfolder and the layers that
 put things together (ASSEMBLERS) may include them; all others use the headers of the layer itself.
-With --public, only the public headers are checked.
+Headers of gRPC and of protobuf stay in one folder (FOREIGN). With --public, only the public headers are checked.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ LEVELS = [
     ["tensor"],
     ["serdes", "channel", "log"],
     ["engine", "module"],
-    ["runner", "peer"],
+    ["runner", "peer", "modules"],
     ["catalog"],
     ["capi"],
 ]
 LEVEL = {layer: level for level, layers in enumerate(LEVELS) for layer in layers}
 ASSEMBLERS = {"catalog", "capi"}
+# Headers of others that only one folder of src/ may include.
+FOREIGN = {"google/": "modules/grpc", "grpc": "modules/grpc", "compiler_bridge.": "modules/grpc"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"][^>"]*[>"])')
 
@@ -87,6 +89,10 @@ def check_layers() -> Iterator[str]:
         for number, name in includes(file):
             if name[0] == '"' and (why := objection(file.relative_to(SRC), name[1:-1])):
                 yield f"{file.relative_to(ROOT)}:{number}: {why}"
+            for prefix, folder in FOREIGN.items():
+                inside = (SRC / folder) in file.parents
+                if name[0] == "<" and name[1:].startswith(prefix) and not inside:
+                    yield f"{file.relative_to(ROOT)}:{number}: {name} belongs to src/{folder}/"
 
 
 def main() -> int:

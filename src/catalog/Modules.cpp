@@ -15,7 +15,7 @@ namespace {
 struct Home {
   std::string_view Name, Module;
 };
-constexpr std::array<Home, 0> Homes = {};
+constexpr Home Homes[] = {{"protobuf", "grpc"}};
 
 } // namespace
 

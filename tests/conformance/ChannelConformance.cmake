@@ -14,7 +14,7 @@ if(CBRIDGE_BUILD_TESTS)
   # Both ends are threads of one process, which is what ThreadSanitizer can see.
   cbridge_add_test(
     NAME channel_threads_test
-    MODULES unix flatbuffers
+    MODULES unix flatbuffers ${GrpcModule}
     LABELS threads
     SOURCES ${CBRIDGE_CHANNEL_SOURCES}
       ${CMAKE_CURRENT_LIST_DIR}/ThreadedPeer.cpp
@@ -25,7 +25,7 @@ if(CBRIDGE_BUILD_TESTS)
   # Each end is a process that can be killed.
   cbridge_add_test(
     NAME channel_process_test
-    MODULES unix flatbuffers
+    MODULES unix flatbuffers ${GrpcModule}
     SOURCES ${CBRIDGE_CHANNEL_SOURCES}
       ${CMAKE_CURRENT_LIST_DIR}/ForkedPeer.cpp
       ${CMAKE_CURRENT_LIST_DIR}/ProcessFaultsTest.cpp

@@ -363,7 +363,8 @@ TEST_P(ChannelFaultsTest, WelcomesWithAnotherDecision) {
 }
 
 TEST_P(ChannelFaultsTest, RepliesWithAnotherDecision) {
-  bool KnowsTypes = Serdes != "bitstream", KnowsNames = Serdes == "json";
+  bool KnowsTypes = Serdes != "bitstream",
+       KnowsNames = Serdes == "json" || Serdes == "protobuf";
   const struct {
     std::vector<TensorSpec> Gives;
     StatusCode Code;

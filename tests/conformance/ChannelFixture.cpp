@@ -174,7 +174,11 @@ Combinations everything() {
 Combinations ownChannel() { return {{&ownChannelUnderTest()}, {"bitstream"}}; }
 
 Combinations ownSerializer() {
-  return {{&channelsUnderTest()[0]}, {"flatbuffers"}};
+  Combinations Own = {{&channelsUnderTest()[0]}, {"flatbuffers"}};
+#ifdef CBRIDGE_HAS_GRPC
+  Own.Serializers.emplace_back("protobuf");
+#endif
+  return Own;
 }
 
 std::string channelAndSerdesName(const ChannelUnderTest *Channel,

@@ -111,8 +111,8 @@ struct Combinations {
 };
 /// Those of the library, all with all.
 Combinations everything();
-/// Those of the examples, which are modules: each with one partner from the
-/// library. More would show no more and double the time.
+/// Those that are modules, of the examples and of src/modules: each with one
+/// partner from the library. More would show no more and double the time.
 Combinations ownChannel();
 Combinations ownSerializer();
 /// "pipe_json".

@@ -45,17 +45,17 @@ const Attack Attacks[] = {
        T.greet();
        T.Header.Kind = FrameKind::Request;
        T.Header.Sequence = 1;
-       T.Compiler->send(frameBytes(T.Header, T.encodedX(1)).substr(0, 100));
+       T.Compiler->send(frameBytes(T.Header, T.encodedX(1)).substr(0, 70));
      },
-     StatusCode::PeerClosed, "after 100 bytes", ""},
+     StatusCode::PeerClosed, "after 70 bytes", ""},
     {"DiesInItsSecondRequest",
      [](BadCompilers &T) {
        T.greet();
        T.exchange(5);
        T.Header.Sequence = 2;
-       T.Compiler->send(frameBytes(T.Header, T.encodedX(6)).substr(0, 100));
+       T.Compiler->send(frameBytes(T.Header, T.encodedX(6)).substr(0, 70));
      },
-     StatusCode::PeerClosed, "after 100 bytes", "5 done!5"},
+     StatusCode::PeerClosed, "after 70 bytes", "5 done!5"},
     {"DiesBeforeItsReply",
      [](BadCompilers &T) {
        T.Holds = true;
@@ -314,7 +314,7 @@ TEST_P(CompilerFault, EndsItsOwnSessionOnly) {
   if (Wanted) {
     EXPECT_EQ(Errors[0].code(), A.Code) << Errors[0].toString();
     bool Half =
-        Channel.WholeMessages && std::string_view(A.Says) == "after 100 bytes";
+        Channel.WholeMessages && std::string_view(A.Says) == "after 70 bytes";
     EXPECT_NE(Errors[0].message().find(Half ? "" : A.Says), std::string::npos)
         << Errors[0].message();
   }

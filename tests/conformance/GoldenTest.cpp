@@ -220,3 +220,13 @@ TEST(GoldenTest, JsonFixed) {
 TEST(GoldenTest, JsonDynamic) {
   checkMessage("json", "json_dynamic.bin", dynamicTensors());
 }
+
+#ifdef CBRIDGE_HAS_GRPC
+TEST(GoldenTest, ProtobufFixed) {
+  checkMessage("protobuf", "protobuf_fixed.bin", fixedTensors());
+}
+
+TEST(GoldenTest, ProtobufDynamic) {
+  checkMessage("protobuf", "protobuf_dynamic.bin", dynamicTensors());
+}
+#endif

@@ -493,6 +493,33 @@ static std::vector<Payload> hugeClaims(const std::string &Serializer,
       }
     return Claims;
   }
+  if (Serializer == "protobuf") {
+    // Of one tensor: its name, its type, its shape, a string if it has them.
+    auto Tensor = [](char Name, char Type, const std::vector<uint64_t> &Shape) {
+      std::string Extents;
+      for (uint64_t Left : Shape) {
+        for (; Left >= 0x80; Left >>= 7)
+          Extents += char(Left | 0x80);
+        Extents += char(Left);
+      }
+      std::string All = {'\x0a', 1, Name, '\x10', Type, '\x1a'};
+      All += char(Extents.size()) + Extents + (Name == 's' ? "\x32\x01q" : "");
+      return std::string{'\x0a', char(All.size())} + All;
+    };
+    std::string X = Tensor('x', 10, {0, 0}), S = Tensor('s', 12, {1});
+    DecodedTensors To(std::make_shared<SpecList>(
+        SpecList{TensorSpec::create<float>("x", {Dynamic, Dynamic}),
+                 TensorSpec::create<std::string>("s", {Dynamic})}));
+    EXPECT_TRUE(Codec.decode(bytesOf(X + S), To).ok());
+    return {bytesOf(Tensor('x', 10, {Big, 1}) + S),
+            bytesOf(Tensor('x', 10, {Big, Big}) + S),
+            bytesOf(Tensor('x', 10, {~uint64_t(0), 1}) + S),
+            bytesOf(X + Tensor('s', 12, {Big})),
+            bytesOf(X + Tensor('s', 12, {uint64_t(Max<int64_t>)})),
+            bytesOf(X + Tensor('s', 12, {~uint64_t(0)})),
+            bytesOf(X + "\x0a\xff\xff\xff\xff\xff\xff\xff\x7f" + S),
+            bytesOf(X + "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x01")};
+  }
   return {};
 }
 
@@ -508,12 +535,15 @@ TEST_P(SerializerTest, HugeClaimsFailWithoutHugeMemory) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SerializerTest, testing::ValuesIn([] {
-                           std::vector<std::string> Names(
-                               serializerNames().begin(),
-                               serializerNames().end());
-                           // Of examples/own-serializer.
-                           Names.emplace_back("flatbuffers");
-                           return Names;
-                         }()),
+static std::vector<std::string> allNames() {
+  std::vector<std::string> Names(serializerNames().begin(),
+                                 serializerNames().end());
+  Names.emplace_back("flatbuffers"); // of examples/own-serializer
+#ifdef CBRIDGE_HAS_GRPC
+  Names.emplace_back("protobuf"); // of src/modules/grpc
+#endif
+  return Names;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SerializerTest, testing::ValuesIn(allNames()),
                          [](const auto &Info) { return Info.param; });

@@ -3,7 +3,8 @@
 
 PKGS_BUILD=(g++ cmake ninja-build ccache)
 PKGS_EXAMPLES=(libflatbuffers-dev flatbuffers-compiler)
-PKGS_TESTS=(libgtest-dev "${PKGS_EXAMPLES[@]}")
+PKGS_GRPC=(libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler)
+PKGS_TESTS=(libgtest-dev "${PKGS_EXAMPLES[@]}" "${PKGS_GRPC[@]}")
 PKGS_CLANG=(clang-19 libclang-rt-19-dev llvm-19)
 PKGS_LINT=(clang-format-19 clang-tidy-19 shellcheck "${PKGS_TESTS[@]}")
 
@@ -78,10 +79,10 @@ install_package() {
 }
 
 need_package() {
-  need "${PKGS_BUILD[@]}"
+  need "${PKGS_BUILD[@]}" "${PKGS_GRPC[@]}"
   need_venv
   step_once "python package" \
-    "$(hash_of CMakeLists.txt cmake include src tools/cbridge python/CMakeLists.txt python/src pyproject.toml README.md)" \
+    "$(hash_of CMakeLists.txt cmake include proto src tools/cbridge python/CMakeLists.txt python/src pyproject.toml README.md)" \
     install_package
 }
 
@@ -106,9 +107,9 @@ configure_and_build() { # PRESET [TARGET...]
 need_preset() { # PRESET
   case $1 in
     dev) need "${PKGS_BUILD[@]}" "${PKGS_TESTS[@]}" ;;
-    release) need "${PKGS_BUILD[@]}" ;;
+    release) need "${PKGS_BUILD[@]}" "${PKGS_GRPC[@]}" ;;
     asan | tsan) need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_TESTS[@]}" ;;
-    fuzz) need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_EXAMPLES[@]}" ;;
+    fuzz) need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_EXAMPLES[@]}" "${PKGS_GRPC[@]}" ;;
     *) die "unknown preset '$1'; there are dev, release, asan, tsan, fuzz" ;;
   esac
 }
