@@ -195,6 +195,7 @@ def main() -> None:
     given = parser.parse_args()
     quick, only = given.quick, given.only or RUNNERS
     repetitions, messages = (2, 1_000) if quick else (9, 10_000)
+    os.environ["CBRIDGE_MODULE_PATH"] = str(ROOT / "build/release/lib/compiler-bridge")
     free = sorted(os.sched_getaffinity(0))
     placements = [free[:1]] + ([free[:2]] if len(free) > 1 else [])
 
@@ -209,7 +210,12 @@ def main() -> None:
     done("constant")
     for peer in ("python", "c++"):
         for cores in placements:
-            for runner, serdes in (("pipe", "bitstream"), ("pipe", "json"), ("shm", "bitstream")):
+            for runner, serdes in (
+                ("pipe", "bitstream"),
+                ("pipe", "json"),
+                ("pipe", "protobuf"),
+                ("shm", "bitstream"),
+            ):
                 if runner in only:
                     rows.append(measure(runner, serdes, peer, cores, repetitions))
                     done(f"{runner}+{serdes}, {peer} peer, {len(cores)} core(s)")
