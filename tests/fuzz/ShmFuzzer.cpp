@@ -151,7 +151,7 @@ struct Session {
              "the length is that of the header");
     auto Of = fuzzedSpecs()[Specs % fuzzedSpecs().size()];
     DecodedTensors To(Of);
-    auto Codec = makeSerializer("bitstream");
+    auto Codec = std::move(*makeSerializer("bitstream"));
     Status S = F->Lent.empty() ? Codec->decode(F->Payload, To)
                                : Codec->decodeLent(F->Payload, F->Lent, To);
     if (S.ok())
