@@ -4,7 +4,8 @@
 A layer is a folder of src/. A file may include its own layer and the layers below. Headers in a
 subfolder, such as serdes/json/, are an implementation: only that subfolder and the layers that
 put things together (ASSEMBLERS) may include them; all others use the headers of the layer itself.
-Headers of gRPC and of protobuf stay in one folder (FOREIGN). With --public, only the public headers are checked.
+Headers of gRPC and of protobuf stay in one folder (FOREIGN). With --public, only the public headers
+are checked.
 """
 
 from __future__ import annotations

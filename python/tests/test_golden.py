@@ -184,6 +184,7 @@ def test_a_compiler_writes_the_message(tensors, serdes, data, wire, raw_peer, as
     reply = {
         "bitstream": wire.padded(struct.pack("<q", 9)),
         "json": b'{"y":{"type":"int64_t","shape":[1],"values":[9]}}',
+        "protobuf": b"\n\x12\n\x01y\x10\x05\x1a\x01\x01*\x08" + struct.pack("<q", 9),
     }[serdes]
     fields = {"session": header.session, "sequence": 1, "runner": request.runner}
     raw_peer.send(wire.frame(wire.REPLY, reply, **fields))
@@ -199,7 +200,7 @@ def test_a_compiler_reads_the_message(tensors, serdes, data, wire, raw_peer, ask
     welcome = json.dumps({"decision": json.loads(hello(serdes, [], tensors))["decision"]})
     raw_peer.send(wire.frame(wire.WELCOME, welcome.encode(), session=header.session))
     request, payload = raw_peer.receive_frame()
-    assert payload == {"bitstream": b"", "json": b"{}"}[serdes]
+    assert payload == {"bitstream": b"", "json": b"{}", "protobuf": b""}[serdes]
     fields = {"session": header.session, "sequence": 1, "runner": request.runner}
     raw_peer.send(wire.frame(wire.REPLY, data, **fields))
     (answer,) = asked.result()
