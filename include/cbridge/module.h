@@ -312,6 +312,12 @@ typedef struct cbridge_channel_type {
   int (*listener_ready)(void *listener);
   int (*listener_begin_wait)(void *listener, cbridge_files *);
   void (*listener_end_wait)(void *listener, int woken); /* optional */
+
+  /* Optional: `scheme:target` as a compiler must write it, if the listener has
+     chosen a part of it. Valid until close_listener. */
+  cbridge_text (*listener_address)(void *listener);
+  /* Optional: the serializer of strings that name none. */
+  const char *serdes;
 } cbridge_channel_type;
 
 /*===- The module ---------------------------------------------------------===*/

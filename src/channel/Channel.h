@@ -71,6 +71,9 @@ class Listener : public Awaited {
 public:
   /// The next session. A time-out is no failure of the listener.
   virtual Expected<std::unique_ptr<Channel>> accept(Deadline Until) = 0;
+  /// What compilers connect to, if that is another address than was given: a
+  /// port that was chosen. Else empty.
+  virtual std::string address() const;
 };
 
 /// What every channel is told when it is opened.
@@ -101,6 +104,8 @@ struct ChannelScheme {
   std::function<Expected<std::unique_ptr<Listener>>(const RunnerString &Address,
                                                     const ChannelOptions &)>
       Listen;
+  /// The serializer of strings that name none; empty: the library's.
+  std::string_view Serdes = {};
 };
 
 /// The channels of this library: listed in the catalog.

@@ -18,10 +18,10 @@ namespace cbridge::exported {
 /// A channel and what it needs to live behind a C table.
 struct ChannelHandle {
   std::unique_ptr<Channel> Of;
-  Message Payload;
-  unsigned char Header[FrameHeader::Size];
-  std::vector<cbridge_bytes> Lent;
-  os::FileSet Files;
+  Message Payload = {};
+  unsigned char Header[FrameHeader::Size] = {};
+  std::vector<cbridge_bytes> Lent = {};
+  os::FileSet Files = {};
 
   Status send(const unsigned char *Encoded, const cbridge_bytes *Pieces,
               size_t Count, Deadline Until) {
@@ -51,7 +51,8 @@ struct ChannelHandle {
 
 struct ListenerHandle {
   std::unique_ptr<Listener> Of;
-  os::FileSet Files;
+  std::string Address = Of->address();
+  os::FileSet Files = {};
 };
 
 /// Passes the files of What on to the host.
@@ -84,9 +85,7 @@ cbridge_code openEnd(cbridge_address *Address,
     auto Opened = Open(*R, Options);
     if (!Opened)
       return Opened.status();
-    auto Made = std::make_unique<Handle>();
-    Made->Of = std::move(*Opened);
-    *To = Made.release();
+    *To = new Handle{std::move(*Opened)};
     return Status();
   });
 }
@@ -132,9 +131,7 @@ constexpr void fillListener(cbridge_channel_type &T) {
           static_cast<ListenerHandle *>(H)->Of->accept(c::deadline(Until));
       if (!Came)
         return Came.status();
-      auto Made = std::make_unique<ChannelHandle>();
-      Made->Of = std::move(*Came);
-      *To = Made.release();
+      *To = new ChannelHandle{std::move(*Came)};
       return Status();
     });
   };
@@ -148,20 +145,24 @@ constexpr void fillListener(cbridge_channel_type &T) {
   T.listener_end_wait = [](void *H, int Woken) {
     static_cast<ListenerHandle *>(H)->Of->endWait(Woken != 0);
   };
+  T.listener_address = [](void *H) {
+    return c::text(static_cast<ListenerHandle *>(H)->Address);
+  };
 }
 
 /// `Name:`, by a connect and a listen function as ChannelScheme has them. Keys
-/// ends with null.
+/// ends with null. Serdes is the serializer of strings that name none, or null.
 template <auto Connect, auto Listen>
-constexpr cbridge_channel_type exportChannel(const char *Name, const char *Help,
-                                             const char *const *Keys,
-                                             bool ManySessions) {
+constexpr cbridge_channel_type
+exportChannel(const char *Name, const char *Help, const char *const *Keys,
+              bool ManySessions, const char *Serdes = nullptr) {
   cbridge_channel_type T = {};
   T.size = sizeof(T);
   T.scheme = Name;
   T.help = Help;
   T.keys = Keys;
   T.many_sessions = ManySessions;
+  T.serdes = Serdes;
   T.connect = openEnd<ChannelHandle, Connect>;
   T.listen = openEnd<ListenerHandle, Listen>;
   fillChannel(T);

@@ -142,6 +142,11 @@ public:
     if (C.listener_end_wait)
       C.listener_end_wait(Handle, Woken);
   }
+  std::string address() const override {
+    if (!C.listener_address)
+      return "";
+    return std::string(text(C.listener_address(Handle)));
+  }
 
 private:
   const Type Of;
@@ -200,7 +205,8 @@ Expected<ChannelScheme> channelScheme(const cbridge_channel_type *Theirs,
       },
       [Of](const RunnerString &R, const ChannelOptions &Options) {
         return openWith<ModuleListener, Listener>(Of->C.listen, Of, R, Options);
-      }};
+      },
+      C.serdes ? C.serdes : ""};
 }
 
 } // namespace cbridge::c

@@ -53,7 +53,8 @@ Status Peer::Server::listen(const std::string &Text, int Lifeline) {
   if (!L)
     return L.status();
   Sites.push_back({std::move(*L), (*Scheme)->ManySessions});
-  Addresses.push_back(Text);
+  std::string Chosen = Sites.back().Waiting->address();
+  Addresses.push_back(Chosen.empty() ? Text : Chosen);
   return Status();
 }
 

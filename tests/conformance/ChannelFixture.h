@@ -115,6 +115,8 @@ Combinations everything();
 /// partner from the library. More would show no more and double the time.
 Combinations ownChannel();
 Combinations ownSerializer();
+/// gRPC, if it is there: for suites that need no raw end.
+Combinations grpcChannel();
 /// "pipe_json".
 std::string channelAndSerdesName(const ChannelUnderTest *Channel,
                                  const std::string &Serdes);
@@ -151,6 +153,14 @@ struct ChannelAndSerdesNamer {
                            ChannelAndSerdesNamer());                           \
   INSTANTIATE_TEST_SUITE_P(OwnSerializer, Suite, combine(ownSerializer()),     \
                            ChannelAndSerdesNamer())
+
+#ifdef CBRIDGE_HAS_GRPC
+#define CBRIDGE_FOR_GRPC(Suite)                                                \
+  INSTANTIATE_TEST_SUITE_P(Grpc, Suite, combine(grpcChannel()),                \
+                           ChannelAndSerdesNamer())
+#else
+#define CBRIDGE_FOR_GRPC(Suite) static_assert(true)
+#endif
 
 /// The same for suites over one of List as well.
 #define CBRIDGE_FOR_EVERY_CHANNEL_AND(Suite, List, Namer)                      \

@@ -64,6 +64,13 @@ struct ChannelUnderTest {
   /// Once the two ends have greeted each other, a message is there as a whole
   /// or not at all, and it waits where nobody has to take it.
   bool WholeMessages = false;
+  /// Its libraries do not work in a child that was forked after their first
+  /// use.
+  bool BreaksInForks = false;
+  /// Timers of the compiler's wait until a wait is over.
+  bool BlocksSignals = false;
+  /// So many files its libraries keep for good, once used.
+  size_t KeepsFiles = 0;
   /// Where a peer can serve, in a directory of its own.
   std::string (*Address)(const std::string &Directory);
   /// A peer that serves Address; null if it cannot.
@@ -81,6 +88,9 @@ ChannelUnderTest unixUnderTest();
 const std::vector<ChannelUnderTest> &channelsUnderTest();
 /// That of examples/own-channel, from a module.
 const ChannelUnderTest &ownChannelUnderTest();
+/// That of src/modules/grpc. It has no raw ends: what they could send wrongly,
+/// gRPC's own framing does not let through.
+const ChannelUnderTest &grpcUnderTest();
 
 } // namespace cbridge::conformance
 

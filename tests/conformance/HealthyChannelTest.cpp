@@ -22,6 +22,7 @@ namespace {
 
 using HealthyChannelTest = EveryChannel;
 CBRIDGE_FOR_EVERY_CHANNEL(HealthyChannelTest);
+CBRIDGE_FOR_GRPC(HealthyChannelTest);
 
 /// Sends every feature back as the output of the same index.
 void echo(Peer &P, const Request &R) {

@@ -88,7 +88,8 @@ private:
 
 Expected<EngineSource> open(const ChannelScheme &Over, const RunnerString &R,
                             const Signature &Sig) {
-  std::string Serdes = R.option("serdes", serializerNames()[0]);
+  std::string Serdes = R.option(
+      "serdes", Over.Serdes.empty() ? serializerNames()[0] : Over.Serdes);
   if (auto With = makeSerializer(Serdes); !With)
     return With.status().code() == StatusCode::InvalidArgument
                ? R.errorAt("serdes", With.status().message())

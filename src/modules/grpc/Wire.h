@@ -86,9 +86,10 @@ private:
 class Reader {
 public:
   explicit Reader(Bytes From)
-      : At(From.data()), End(From.data() + From.size()) {}
+      : Begin(From.data()), At(From.data()), End(From.data() + From.size()) {}
 
   bool atEnd() const { return At == End; }
+  size_t offset() const { return size_t(At - Begin); }
   /// The next field's number, type and value; false if there is no whole one.
   bool next() {
     uint64_t Tag;
@@ -147,7 +148,7 @@ private:
     return true;
   }
 
-  const unsigned char *At, *End;
+  const unsigned char *Begin, *At, *End;
 };
 
 /// Whether generated classes accept it as a `string`.

@@ -1,0 +1,166 @@
+//===- Grpc.cpp - What both ends of grpc: share ---------------------------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "modules/grpc/Grpc.h"
+
+#include <grpcpp/support/slice.h>
+
+#include <grpc/grpc.h>
+#include <grpc/support/log.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+
+namespace cbridge {
+
+static std::atomic<int> Users{0};
+
+GrpcLibrary::GrpcLibrary() {
+  // A compiler's standard error is not gRPC's.
+  if (!::getenv("GRPC_VERBOSITY"))
+    gpr_set_log_function([](gpr_log_func_args *) {});
+  grpc_init();
+  ++Users;
+}
+
+GrpcLibrary::~GrpcLibrary() {
+  bool Last = --Users == 0;
+  grpc_shutdown_blocking();
+  if (!Last || !grpc_is_initialized())
+    return;
+  // A thread of gRPC's was not through with it yet and shuts it down later,
+  // unless this program uses the same library itself.
+  for (int Tries = 0; Tries < 100 && grpc_is_initialized(); ++Tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  grpc_init();
+  grpc_shutdown_blocking();
+}
+
+Expected<GrpcAddress> GrpcAddress::parse(const RunnerString &Address,
+                                         const std::string &Target) {
+  GrpcAddress A;
+  constexpr std::string_view Unix = "unix:";
+  if (Target.rfind(Unix, 0) == 0 || Target.rfind('/', 0) == 0) {
+    A.Path = Target[0] == '/' ? Target : Target.substr(Unix.size());
+    // A path of 107 bytes is the longest that sockets can have.
+    if (A.Path.empty() || A.Path.size() > 107)
+      return Address.errorAtTarget("expected the path of a socket, of up to "
+                                   "107 bytes");
+    return A;
+  }
+  size_t Colon = Target.rfind(':');
+  if (Colon == Target.npos || Colon == 0 || Colon + 1 == Target.size())
+    return Address.errorAtTarget("expected HOST:PORT or unix:PATH");
+  A.Host = Target.substr(0, Colon);
+  A.Port = Target.substr(Colon + 1);
+  bool Digits = A.Port.find_first_not_of("0123456789") == A.Port.npos;
+  if (!Digits || A.Port.size() > 5 || std::stoul(A.Port) > 65535)
+    return Address.errorAtTarget("'" + A.Port + "' is no port");
+  if (A.Host.find(':') != A.Host.npos && A.Host[0] != '[')
+    return Address.errorAtTarget("write an IPv6 address in brackets: [::1]");
+  return A;
+}
+
+std::string GrpcAddress::target() const {
+  // Other names would be taken for schemes of gRPC's.
+  return Path.empty() ? "dns:///" + Host + ":" + Port : "unix:" + Path;
+}
+
+bool GrpcAddress::isLocal() const {
+  return !Path.empty() || Host == "localhost" || Host == "[::1]" ||
+         (Host.rfind("127.", 0) == 0 &&
+          Host.find_first_not_of("0123456789.") == Host.npos);
+}
+
+gpr_timespec grpcTime(Deadline D) {
+  if (D.isNever())
+    return gpr_inf_future(GPR_CLOCK_MONOTONIC);
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                      gpr_time_from_nanos(D.remaining().count(), GPR_TIMESPAN));
+}
+
+int grpcLimit(size_t Size) {
+  return int(std::min<size_t>(Size, INT32_MAX - FrameMessage::MaxHeader) +
+             FrameMessage::MaxHeader);
+}
+
+grpc::ByteBuffer makeMessage(FrameMessage &As, FrameHeader Header,
+                             const Message &Payload, size_t LendFrom,
+                             bool &Lent) {
+  Header.Length = Payload.size();
+  std::vector<Bytes> Pieces;
+  if (!Payload.own().empty())
+    Pieces.push_back(Payload.own());
+  for (Bytes Piece : Payload.lent())
+    Pieces.push_back(Piece);
+  unsigned char Encoded[FrameMessage::MaxHeader];
+  size_t Size =
+      As.encode(Header, Pieces.empty() ? Bytes() : Pieces[0], Encoded);
+  Lent = Payload.size() >= LendFrom;
+  std::vector<grpc::Slice> Slices;
+  if (Lent) {
+    Slices.emplace_back(Encoded, Size);
+    for (Bytes Piece : Pieces)
+      Slices.emplace_back(Piece.data(), Piece.size(),
+                          grpc::Slice::STATIC_SLICE);
+  } else {
+    grpc_slice Whole = grpc_slice_malloc(Size + Payload.size());
+    uint8_t *At = GRPC_SLICE_START_PTR(Whole);
+    std::memcpy(At, Encoded, Size);
+    At += Size;
+    for (Bytes Piece : Pieces) {
+      std::memcpy(At, Piece.data(), Piece.size());
+      At += Piece.size();
+    }
+    Slices.emplace_back(Whole, grpc::Slice::STEAL_REF);
+  }
+  return {Slices.data(), Slices.size()};
+}
+
+Expected<Frame> Inbox::take(FrameMessage &As, const grpc::ByteBuffer &From,
+                            size_t MaxMessage) {
+  std::vector<grpc::Slice> Slices;
+  if (!From.Dump(&Slices).ok())
+    return Status::error(StatusCode::Protocol, "a message without bytes");
+  size_t Total = From.Length();
+  auto CopyTo = [&](unsigned char *To, size_t Most) {
+    for (const grpc::Slice &Each : Slices) {
+      size_t Size = std::min(Most, Each.size());
+      std::memcpy(To, Each.begin(), Size);
+      To += Size;
+      Most -= Size;
+    }
+  };
+  // So that the payload, behind its header, is aligned.
+  unsigned char Beginning[FrameMessage::MaxHeader];
+  size_t Known = std::min(Total, sizeof(Beginning));
+  CopyTo(Beginning, Known);
+  size_t Offset = FrameMessage::payloadOffset({Beginning, Known});
+  size_t Place = alignUp(Offset) - Offset;
+  Latest.reset();
+  Latest = Buffers.take();
+  if (!Latest->reserve(Place + Total + 1, 0))
+    return Status::error(StatusCode::Protocol,
+                         "no memory for " + std::to_string(Total) + " bytes");
+  CopyTo(Latest->data() + Place, Total);
+  Expected<Frame> F = As.decode({Latest->data() + Place, Total});
+  if (!F)
+    return F;
+  if (F->Payload.size() > MaxMessage)
+    return Status::error(StatusCode::Protocol,
+                         "a message of " + std::to_string(F->Payload.size()) +
+                             " bytes; the limit is " +
+                             std::to_string(MaxMessage));
+  if (reinterpret_cast<uintptr_t>(F->Payload.data()) % TensorAlignment) {
+    std::memmove(Latest->data(), F->Payload.data(), F->Payload.size());
+    F->Payload = {Latest->data(), F->Payload.size()};
+  }
+  return F;
+}
+
+} // namespace cbridge

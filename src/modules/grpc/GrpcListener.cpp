@@ -1,0 +1,199 @@
+//===- GrpcListener.cpp - The peer's end of grpc: -------------------------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "channel/PeerLock.h"
+#include "channel/PeerProcess.h"
+#include "modules/grpc/Grpc.h"
+#include "modules/grpc/GrpcServer.h"
+#include "os/File.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cbridge {
+
+namespace {
+
+/// The peer's end of one session.
+class GrpcSession : public Channel {
+public:
+  GrpcSession(std::shared_ptr<ServedCall> Call, std::string Name,
+              size_t MaxMessage)
+      : Of(std::move(Call)), Name(std::move(Name)), MaxMessage(MaxMessage),
+        Process(os::processMark()) {}
+  ~GrpcSession() override {
+    if (Process == os::processMark())
+      Of->finish();
+    else
+      new std::shared_ptr<ServedCall>(std::move(Of)); // leave it alone
+  }
+
+  Status send(FrameHeader Header, const Message &Payload,
+              Deadline Until) override {
+    bool Lent;
+    // The thread that writes is another one: to wait for it costs more than a
+    // copy.
+    grpc::ByteBuffer Out =
+        makeMessage(Format, Header, Payload, /*LendFrom=*/SIZE_MAX, Lent);
+    return Of->write(Out, Until, Name);
+  }
+
+  Expected<Frame> receive(Deadline Until) override {
+    std::optional<grpc::ByteBuffer> Next = Of->take();
+    while (!Next && !Of->ended()) {
+      Files.clear();
+      Files.add(Of->file());
+      if (!Files.wait(Until))
+        return Status::error(StatusCode::Timeout, "no answer from " + Name);
+      Next = Of->take();
+    }
+    if (!Next)
+      Next = Of->take(); // it may have come just before the end
+    if (!Next)
+      return Status::error(StatusCode::PeerClosed,
+                           Name + " closed the connection");
+    Expected<Frame> F = Came.take(Format, *Next, MaxMessage);
+    if (!F)
+      return F.status().withContext(Name);
+    return F;
+  }
+
+  std::shared_ptr<const void> keepPayload() override { return Came.keep(); }
+  const std::string &name() const override { return Name; }
+  bool ready() override { return Of->readable(); }
+  bool beginWait(os::FileSet &To) override {
+    To.add(Of->file());
+    return !Of->readable();
+  }
+
+private:
+  std::shared_ptr<ServedCall> Of;
+  const std::string Name;
+  const size_t MaxMessage;
+  const uint64_t Process;
+  FrameMessage Format;
+  Inbox Came;
+  os::FileSet Files;
+};
+
+class GrpcListener : public Listener {
+public:
+  GrpcListener(GrpcAddress Where, const ChannelOptions &Options)
+      : Where(std::move(Where)), Options(Options), Process(os::processMark()) {}
+  ~GrpcListener() override;
+  Status open(const std::string &Name);
+
+  Expected<std::unique_ptr<Channel>> accept(Deadline Until) override;
+  bool ready() override { return Server->readable(); }
+  bool beginWait(os::FileSet &Files) override {
+    Files.add(Server->file());
+    return !Server->readable();
+  }
+  std::string address() const override { return Chosen; }
+
+private:
+  std::string lockPath() const { return Where.Path + ".lock"; }
+  Status takePath(const std::string &Name);
+
+  const GrpcAddress Where;
+  const ChannelOptions Options;
+  const uint64_t Process;
+  os::File Lock;
+  std::shared_ptr<GrpcServer> Server;
+  std::string Chosen, Name;
+};
+
+GrpcListener::~GrpcListener() {
+  if (Process != os::processMark()) {
+    new std::shared_ptr<GrpcServer>(std::move(Server)); // leave it alone
+    return;
+  }
+  bool Ours = Lock && isNamed(Lock, lockPath());
+  if (Server)
+    Server->stop();
+  if (Ours) {
+    ::unlink(Where.Path.c_str());
+    ::unlink(lockPath().c_str());
+  }
+  if (Lock && Options.Lifeline >= 0)
+    removeOwnDirectory(Where.Path);
+}
+
+/// gRPC would take a socket away from a peer that serves it.
+Status GrpcListener::takePath(const std::string &Of) {
+  Expected<os::File> Taken = takePeerLock(lockPath(), Of);
+  if (!Taken)
+    return Taken.status();
+  Lock = std::move(*Taken);
+  struct stat Info;
+  if (::lstat(Where.Path.c_str(), &Info) == 0) {
+    if (!S_ISSOCK(Info.st_mode))
+      return Status::error(StatusCode::Io,
+                           Where.Path + " is in the way and is not a socket");
+    ::unlink(Where.Path.c_str()); // left by a peer that died
+  }
+  return Status();
+}
+
+Status GrpcListener::open(const std::string &Of) {
+  Name = Of;
+  if (!Where.Path.empty())
+    if (Status S = takePath(Of); !S)
+      return S;
+  Server = std::make_shared<GrpcServer>();
+  int Port = 0;
+  std::string Target =
+      Where.Path.empty() ? Where.Host + ":" + Where.Port : "unix:" + Where.Path;
+  if (!Server->start(Target, grpcLimit(Options.MaxMessage), Port)) {
+    Server.reset();
+    return Status::error(StatusCode::Unavailable,
+                         "cannot serve " + Of +
+                             ": another peer serves it, or it is not an "
+                             "address of this machine");
+  }
+  if (!Where.Path.empty())
+    ::chmod(Where.Path.c_str(), 0600);
+  else if (Where.Port == "0")
+    Name = Chosen = "grpc:" + Where.Host + ":" + std::to_string(Port);
+  return Status();
+}
+
+Expected<std::unique_ptr<Channel>> GrpcListener::accept(Deadline Until) {
+  os::FileSet Files;
+  for (;;) {
+    if (std::shared_ptr<ServedCall> Call = Server->take())
+      return std::make_unique<GrpcSession>(
+          std::move(Call), "the compiler at " + Name, Options.MaxMessage);
+    Files.clear();
+    Files.add(Server->file());
+    if (Options.Lifeline >= 0)
+      Files.add(Options.Lifeline);
+    if (!Files.wait(Until))
+      return Status::error(StatusCode::Timeout, "no compiler at " + Name);
+    if (Files.woken(1, Files.size()) && !Files.woken(0, 1))
+      return Status::error(StatusCode::PeerClosed,
+                           "the compiler that started this peer is gone");
+  }
+}
+
+} // namespace
+
+Expected<std::unique_ptr<Listener>> listenGrpc(const RunnerString &Address,
+                                               const ChannelOptions &Options) {
+  Expected<GrpcAddress> Where = GrpcAddress::parse(Address, Address.target());
+  if (!Where)
+    return Where.status();
+  if (!Where->isLocal())
+    return Address.errorAtTarget(
+        "anybody who reaches this address could be the compiler; serve "
+        "127.0.0.1 or unix:PATH, and let ssh carry it to other machines");
+  auto L = std::make_unique<GrpcListener>(*Where, Options);
+  if (Status S = L->open("grpc:" + Address.target()); !S)
+    return S;
+  return L;
+}
+
+} // namespace cbridge
