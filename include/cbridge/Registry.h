@@ -31,6 +31,9 @@ struct Scheme {
   /// and with any other code if the model cannot be had now.
   std::function<Expected<EngineSource>(const RunnerString &, const Signature &)>
       Open;
+  /// Of a module that has a channel of the same name: whether a string is for
+  /// this scheme and not for the channel. Null: all are.
+  std::function<bool(const RunnerString &)> Claims = nullptr;
 };
 
 /// The schemes that runner strings may name: a plain object, filled by hand.

@@ -219,6 +219,10 @@ typedef struct cbridge_runner_type {
   cbridge_code (*set_strings)(void *runner, size_t i,
                               const cbridge_text *values, size_t count,
                               const int64_t *extents, cbridge_error *);
+
+  /* Optional, if the module has a channel of the same scheme: whether this
+     string is for the runner. Without it, all are. */
+  int (*claims)(cbridge_address *);
 } cbridge_runner_type;
 
 /*===- Serializers --------------------------------------------------------===*/
@@ -318,6 +322,9 @@ typedef struct cbridge_channel_type {
   cbridge_text (*listener_address)(void *listener);
   /* Optional: the serializer of strings that name none. */
   const char *serdes;
+  /* Options that an address to listen at may have, ending with NULL; or NULL.
+   */
+  const char *const *listen_keys;
 } cbridge_channel_type;
 
 /*===- The module ---------------------------------------------------------===*/

@@ -13,6 +13,16 @@
 
 namespace cbridge {
 
+/// Runner for the strings that it claims, Remote for the others.
+static Scheme either(const Scheme &Runner, Scheme Remote) {
+  Scheme Both = Remote;
+  Both.Keys.insert(Both.Keys.end(), Runner.Keys.begin(), Runner.Keys.end());
+  Both.Open = [Runner, Remote](const RunnerString &R, const Signature &Sig) {
+    return Runner.Claims(R) ? Runner.Open(R, Sig) : Remote.Open(R, Sig);
+  };
+  return Both;
+}
+
 static Expected<Scheme> schemeOfModule(std::string_view Name) {
   auto Has = [](const Module &M, std::string_view Wanted) {
     return M.runner(Wanted) || M.channel(Wanted);
@@ -20,9 +30,12 @@ static Expected<Scheme> schemeOfModule(std::string_view Name) {
   Expected<const Module *> Found = moduleWith(Name, Has, "scheme");
   if (!Found)
     return Found.status();
-  if (const Scheme *Runner = (*Found)->runner(Name))
+  const Scheme *Runner = (*Found)->runner(Name);
+  const ChannelScheme *Channel = (*Found)->channel(Name);
+  if (Runner && (!Channel || !Runner->Claims))
     return *Runner;
-  return remoteScheme(*(*Found)->channel(Name));
+  Scheme Remote = remoteScheme(*Channel);
+  return Runner ? either(*Runner, std::move(Remote)) : Remote;
 }
 
 Registry Registry::builtin() {

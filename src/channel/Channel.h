@@ -106,6 +106,8 @@ struct ChannelScheme {
       Listen;
   /// The serializer of strings that name none; empty: the library's.
   std::string_view Serdes = {};
+  /// The keys that an address to listen at may have.
+  std::vector<std::string_view> ListenKeys = {};
 };
 
 /// The channels of this library: listed in the catalog.

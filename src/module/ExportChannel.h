@@ -152,10 +152,12 @@ constexpr void fillListener(cbridge_channel_type &T) {
 
 /// `Name:`, by a connect and a listen function as ChannelScheme has them. Keys
 /// ends with null. Serdes is the serializer of strings that name none, or null.
+/// ListenKeys are for addresses to listen at.
 template <auto Connect, auto Listen>
 constexpr cbridge_channel_type
 exportChannel(const char *Name, const char *Help, const char *const *Keys,
-              bool ManySessions, const char *Serdes = nullptr) {
+              bool ManySessions, const char *Serdes = nullptr,
+              const char *const *ListenKeys = nullptr) {
   cbridge_channel_type T = {};
   T.size = sizeof(T);
   T.scheme = Name;
@@ -163,6 +165,7 @@ exportChannel(const char *Name, const char *Help, const char *const *Keys,
   T.keys = Keys;
   T.many_sessions = ManySessions;
   T.serdes = Serdes;
+  T.listen_keys = ListenKeys;
   T.connect = openEnd<ChannelHandle, Connect>;
   T.listen = openEnd<ListenerHandle, Listen>;
   fillChannel(T);

@@ -118,7 +118,20 @@ constexpr void fillRunner(cbridge_runner_type &T) {
   };
 }
 
+/// Claims is as Scheme has it.
+template <auto Claims> int claimsString(cbridge_address *Address) {
+  bool Claimed = false;
+  cbridge_error Ignored;
+  (void)guarded(&Ignored, [&]() -> Status {
+    Expected<RunnerString> R = parse(Address);
+    Claimed = R && Claims(*R);
+    return Status();
+  });
+  return Claimed;
+}
+
 /// `Name:`, by an open function as Scheme has it. Keys ends with null, or is.
+/// If the module has a channel of that name, set claims as well.
 template <auto Open>
 constexpr cbridge_runner_type exportRunner(const char *Name, const char *Help,
                                            const char *const *Keys) {

@@ -206,7 +206,8 @@ Expected<ChannelScheme> channelScheme(const cbridge_channel_type *Theirs,
       [Of](const RunnerString &R, const ChannelOptions &Options) {
         return openWith<ModuleListener, Listener>(Of->C.listen, Of, R, Options);
       },
-      C.serdes ? C.serdes : ""};
+      C.serdes ? C.serdes : "",
+      keyList(C.listen_keys)};
 }
 
 } // namespace cbridge::c

@@ -256,10 +256,16 @@ Expected<Scheme> runnerScheme(const cbridge_runner_type *Theirs,
                                : nullptr;
   if (Missing)
     return lacks(Who, C.scheme, Missing);
-  return Scheme{C.scheme, C.help ? C.help : "", keyList(C.keys),
-                [Of](const RunnerString &R, const Signature &Sig) {
-                  return open(Of, R, Sig);
-                }};
+  Scheme Made{C.scheme, C.help ? C.help : "", keyList(C.keys),
+              [Of](const RunnerString &R, const Signature &Sig) {
+                return open(Of, R, Sig);
+              }};
+  if (C.claims)
+    Made.Claims = [Of](const RunnerString &R) {
+      cbridge_address Address{R, {}};
+      return Of->C.claims(&Address) != 0;
+    };
+  return Made;
 }
 
 } // namespace cbridge::c

@@ -32,9 +32,6 @@ Status Peer::Server::listen(const std::string &Text, int Lifeline) {
   Expected<RunnerString> Parsed = RunnerString::parse(Text);
   if (!Parsed)
     return Parsed.status();
-  if (Parsed->hasOptions())
-    return Parsed->errorAtTarget(
-        "an address to serve takes no options: the compiler chooses");
   Expected<const ChannelScheme *> Scheme = findChannelScheme(Parsed->scheme());
   if (!Scheme && Scheme.status().code() != StatusCode::InvalidArgument)
     return Scheme.status();
@@ -46,6 +43,11 @@ Status Peer::Server::listen(const std::string &Text, int Lifeline) {
                                  ":'; it can serve" + Known + ", and " +
                                  Scheme.status().message());
   }
+  if (Parsed->hasOptions() && (*Scheme)->ListenKeys.empty())
+    return Parsed->errorAtTarget(
+        "an address to serve takes no options: the compiler chooses");
+  if (Status S = Parsed->checkKeys((*Scheme)->ListenKeys); !S)
+    return S;
   ChannelOptions Channel;
   Channel.MaxMessage = Options.MaxMessage;
   Channel.Lifeline = Lifeline;

@@ -111,12 +111,16 @@ static cbridge_code output(void *runner, size_t i, cbridge_tensor *to,
 }
 
 static const char *const keys[] = {"unit", "sign", NULL};
-static const cbridge_runner_type sum = {
-    sizeof(sum), "sum",         "sum: adds up its features",
-    keys,        open_model,    close_model,
-    new_runner,  delete_runner, run,
-    output,      NULL,          NULL,
-    NULL,        NULL};
+static const cbridge_runner_type sum = {.size = sizeof(sum),
+                                        .scheme = "sum",
+                                        .help = "sum: adds up its features",
+                                        .keys = keys,
+                                        .open = open_model,
+                                        .close = close_model,
+                                        .new_runner = new_runner,
+                                        .delete_runner = delete_runner,
+                                        .run = run,
+                                        .output = output};
 static const cbridge_runner_type *const runners[] = {&sum, NULL};
 static const cbridge_module module = {
     sizeof(module), CBRIDGE_MODULE_VERSION, "sum", runners, NULL, NULL};

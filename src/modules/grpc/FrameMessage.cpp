@@ -22,7 +22,7 @@ enum : unsigned {
   FieldSequence = 3,
   FieldRunner = 4,
   FieldReward = 5,
-  FieldCutShort = 6,
+  FieldTruncated = 6,
   FieldEndsSession = 7
 };
 
@@ -79,7 +79,7 @@ size_t FrameMessage::encode(const FrameHeader &H, Bytes FirstPiece,
     W.fixed64Field(FieldReward, Bits);
   }
   if (H.Flags & FrameHeader::CutShort)
-    W.varintField(FieldCutShort, 1);
+    W.varintField(FieldTruncated, 1);
   if (H.Flags & FrameHeader::EndsSession)
     W.varintField(FieldEndsSession, 1);
   if (Content Field = fieldOf(H.Kind); Field != Content::None)
@@ -133,7 +133,7 @@ Expected<Frame> FrameMessage::decode(Bytes From) {
     } else if (R.is(FieldReward, Type::Fixed64)) {
       std::memcpy(&H.Reward, &R.Number, sizeof(H.Reward));
       H.Flags |= FrameHeader::HasReward;
-    } else if (R.is(FieldCutShort, Type::Varint)) {
+    } else if (R.is(FieldTruncated, Type::Varint)) {
       Flag(FrameHeader::CutShort);
     } else if (R.is(FieldEndsSession, Type::Varint)) {
       Flag(FrameHeader::EndsSession);

@@ -63,7 +63,7 @@ TEST(FrameMessageTest, GeneratedClassesReadWhatWeWrite) {
   EXPECT_EQ(Read.sequence(), H.Sequence);
   EXPECT_EQ(Read.runner(), H.Runner);
   EXPECT_EQ(Read.reward(), -0.5);
-  EXPECT_TRUE(Read.cut_short() && Read.ends_session());
+  EXPECT_TRUE(Read.truncated() && Read.ends_session());
   EXPECT_EQ(Read.tensors().tensor(0).name(), "x");
 }
 

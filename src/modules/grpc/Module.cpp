@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "module/Export.h"
 #include "modules/grpc/Grpc.h"
+#include "modules/grpc/Methods.h"
 #include "modules/grpc/ProtobufSerializer.h"
 
 using namespace cbridge;
@@ -15,17 +16,23 @@ static constexpr cbridge_serializer_type Protobuf =
     exportSerializer<ProtobufSerializer>("protobuf");
 static constexpr const cbridge_serializer_type *Serializers[] = {&Protobuf,
                                                                  nullptr};
+static constexpr char Help[] =
+    "grpc:HOST:PORT or grpc:unix:PATH asks a peer by gRPC";
 static constexpr const char *Keys[] = {"spawn", "connect", nullptr};
 static constexpr cbridge_channel_type Grpc =
     exportChannel<connectGrpc, listenGrpc>(
-        "grpc", "grpc:HOST:PORT or grpc:unix:PATH asks a peer by gRPC", Keys,
-        /*ManySessions=*/true, /*Serdes=*/"protobuf");
+        "grpc", Help, Keys, /*ManySessions=*/true, /*Serdes=*/"protobuf");
 static constexpr const cbridge_channel_type *Channels[] = {&Grpc, nullptr};
-static constexpr cbridge_module Module = {sizeof(Module),
-                                          CBRIDGE_MODULE_VERSION,
-                                          "grpc",
-                                          /*runners=*/nullptr,
-                                          Serializers,
-                                          Channels};
+static constexpr const char *MethodKeys[] = {"role",    "announce", "proto",
+                                             "service", "method",   nullptr};
+static constexpr cbridge_runner_type ByMethod = [] {
+  cbridge_runner_type T = exportRunner<openMethod>("grpc", Help, MethodKeys);
+  T.claims = claimsString<isForMethod>;
+  return T;
+}();
+static constexpr const cbridge_runner_type *Runners[] = {&ByMethod, nullptr};
+static constexpr cbridge_module Module = {
+    sizeof(Module), CBRIDGE_MODULE_VERSION, "grpc", Runners, Serializers,
+    Channels};
 
 CBRIDGE_EXPORT_MODULE(Module)
