@@ -8,7 +8,8 @@
 // What the benchmarks compare with: the same floats to the same model without
 // anything of ours. `fifo:BASE` is a bare pair of FIFOs, `segment:FILE` a bare
 // file in memory on which both ends spin, `segment-yield:FILE` the same for two
-// ends on one core.
+// ends on one core. `grpc-unary:TARGET` and `grpc-stream:TARGET`, only for the
+// host that is linked with gRPC, are its blocking calls to a grpcio server.
 //
 //===----------------------------------------------------------------------===//
 #ifndef CBRIDGE_BENCH_FLOOR_H
@@ -153,11 +154,19 @@ private:
   bool Yields;
 };
 
+#ifdef CBRIDGE_BENCH_GRPC
+std::unique_ptr<Floor> openGrpcFloor(const std::string &Where, bool Streams);
+#endif
+
 inline std::unique_ptr<Floor> Floor::open(const std::string &Spec, bool Host) {
   size_t Colon = Spec.find(':');
   std::string Kind = Spec.substr(0, Colon), Where = Spec.substr(Colon + 1);
   if (Kind == "fifo")
     return std::make_unique<FifoFloor>(Where, Host);
+#ifdef CBRIDGE_BENCH_GRPC
+  if (Kind == "grpc-unary" || Kind == "grpc-stream")
+    return openGrpcFloor(Where, Kind == "grpc-stream");
+#endif
   return std::make_unique<SegmentFloor>(Where, Kind == "segment-yield");
 }
 

@@ -11,6 +11,8 @@ import mmap
 import os
 import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -67,9 +69,33 @@ def serve_segment_floor(path: str, yields: bool) -> None:
         words[8] = last
 
 
-def serve_floor(spec: str) -> None:
+def serve_grpc_floor(where: str) -> None:
+    import grpc
+
+    def answer(data: bytes, _: object = None) -> bytes:
+        x = np.frombuffer(data, np.float32)
+        return (WEIGHTS[: x.size] @ x).tobytes()
+
+    def answers(stream: Iterator[bytes], _: object) -> Iterator[bytes]:
+        return map(answer, stream)
+
+    server = grpc.server(ThreadPoolExecutor(max_workers=2))
+    methods = {
+        "unary": grpc.unary_unary_rpc_method_handler(answer),
+        "stream": grpc.stream_stream_rpc_method_handler(answers),
+    }
+    server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler("floor", methods)])
+    server.add_insecure_port(where)
+    server.start()
     print("ready", flush=True)
+    server.wait_for_termination()
+
+
+def serve_floor(spec: str) -> None:
     kind, where = spec.split(":", 1)
+    if kind.startswith("grpc"):
+        serve_grpc_floor(where)
+    print("ready", flush=True)
     if kind == "fifo":
         serve_fifo_floor(where)
     else:

@@ -3,7 +3,7 @@
 The published study: random float vectors of 500 to 50,000 elements in steps of 500, one fully
 connected layer, one float back; `total_ms` is the sum of the 100 round trips. `median_us` and
 `p99_us` are of 2,000 round trips of 64 floats. Each row has its floor from the same run: the same
-floats over bare FIFOs or bare shared memory to the same model, alternating with ours.
+floats over bare FIFOs, bare shared memory or bare gRPC to the same model, alternating with ours.
 `cores` 1: both ends on one core; 2: one each. Fields of build/bench/rtt.json: docs/benchmarks.md.
 """
 
@@ -27,7 +27,7 @@ import matplotlib.pyplot as plt
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build/release/bench"
 OUT = ROOT / "build/bench"
-RUNNERS = ["pipe", "shm"]
+RUNNERS = ["pipe", "shm", "grpc-unary", "grpc-stream"]
 Row = dict[str, Any]
 
 
@@ -59,8 +59,9 @@ class Peer:
 
 
 def host(core: int, *arguments: str) -> Row:
+    program = "RttHostGrpc" if any("grpc" in each for each in arguments) else "RttHost"
     result = subprocess.run(
-        [*pinned(core), str(BUILD / "RttHost"), *arguments],
+        [*pinned(core), str(BUILD / program), *arguments],
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -75,24 +76,34 @@ def make_floor(runner: str, folder: str, cores: list[int]) -> tuple[str, str]:
         os.mkfifo(f"{folder}/floor.out")
         os.mkfifo(f"{folder}/floor.in")
         return f"fifo:{folder}/floor", "raw-fifo"
+    if runner.startswith("grpc"):
+        return f"{runner}:unix:{folder}/floor", f"raw-{runner}"
     kind = "segment" if len(cores) > 1 else "segment-yield"
     with open(f"/dev/shm/{Path(folder).name}", "wb") as file:
         file.truncate(256 + 50_000 * 4)
     return f"{kind}:{file.name}", f"raw-{kind}"
 
 
+def ends(runner: str, serdes: str, folder: str) -> tuple[str, str]:
+    """What the peer serves and what the compiler opens."""
+    if runner.startswith("grpc"):
+        address = f"grpc:unix:{folder}/bridge"
+        mode = runner.removeprefix("grpc-")
+        return address, f"{address}?serdes={serdes}&mode={mode}"
+    address = f"{runner}:{folder}/bridge"
+    return address, f"{address}?serdes={serdes}"
+
+
 def measure(runner: str, serdes: str, peer: str, cores: list[int], repetitions: int) -> Row:
     with tempfile.TemporaryDirectory() as folder:
-        address = f"{runner}:{folder}/bridge"
+        address, opened = ends(runner, serdes, folder)
         floor, name = make_floor(runner, folder, cores)
         try:
             with (
                 Peer(peer, cores[-1], "floor", floor),
                 Peer(peer, cores[-1], "bridge", address),
             ):
-                measured = host(
-                    cores[0], "measure", f"{address}?serdes={serdes}", floor, str(repetitions)
-                )
+                measured = host(cores[0], "measure", opened, floor, str(repetitions))
         finally:
             Path(f"/dev/shm/{Path(folder).name}").unlink(missing_ok=True)
     return {
@@ -122,15 +133,9 @@ def measure_constant(core: int) -> Row:
 
 def measure_memory(runner: str, serdes: str, cores: list[int], messages: int) -> Row:
     with tempfile.TemporaryDirectory() as folder:
-        address = f"{runner}:{folder}/bridge"
+        address, opened = ends(runner, serdes, folder)
         with Peer("python", cores[-1], "bridge", address) as peer:
-            measured = host(
-                cores[0],
-                "memory",
-                f"{address}?serdes={serdes}",
-                str(messages),
-                str(peer.process.pid),
-            )
+            measured = host(cores[0], "memory", opened, str(messages), str(peer.process.pid))
     return {"runner": runner, "serdes": serdes, **measured}
 
 
@@ -141,12 +146,12 @@ def ratio(row: Row, field: str) -> str:
 
 def print_table(rows: list[Row], memory: list[Row]) -> None:
     print(
-        f"\n{'runner':9} {'serdes':10} {'peer':7} {'cores':>5} {'total ms':>10} {'/floor':>7}"
+        f"\n{'runner':11} {'serdes':10} {'peer':7} {'cores':>5} {'total ms':>10} {'/floor':>7}"
         f" {'median us':>10} {'/floor':>7} {'p99 us':>9} {'allocs':>7} {'wrong':>6}"
     )
     for row in rows:
         print(
-            f"{row['runner']:9} {row['serdes']:10} {row['peer']:7} {row['cores']:5}"
+            f"{row['runner']:11} {row['serdes']:10} {row['peer']:7} {row['cores']:5}"
             f" {row['total_ms']:10.3f} {ratio(row, 'total_ms'):>7}"
             f" {row['median_us']:10.3f} {ratio(row, 'median_us'):>7} {row['p99_us']:9.3f}"
             f" {row['allocs_per_decision']:7.3f} {row['wrong']:6}"
@@ -215,14 +220,18 @@ def main() -> None:
                 ("pipe", "json"),
                 ("pipe", "protobuf"),
                 ("shm", "bitstream"),
+                ("grpc-unary", "protobuf"),
+                ("grpc-stream", "protobuf"),
             ):
-                if runner in only:
+                # The floor of gRPC is grpcio.
+                if runner in only and (peer == "python" or "grpc" not in runner):
                     rows.append(measure(runner, serdes, peer, cores, repetitions))
                     done(f"{runner}+{serdes}, {peer} peer, {len(cores)} core(s)")
     for runner, serdes, count in (
         ("pipe", "bitstream", messages),
         ("pipe", "json", messages // 10),
         ("shm", "bitstream", messages),
+        ("grpc-stream", "protobuf", messages // 10),
     ):
         if runner in only:
             memory.append(measure_memory(runner, serdes, placements[-1], count))
