@@ -28,13 +28,12 @@ public:
         Unary("/floor/unary", grpc::internal::RpcMethod::NORMAL_RPC, Channel) {
     if (!Streams)
       return;
-    grpc::internal::RpcMethod Both("/floor/stream",
-                                   grpc::internal::RpcMethod::BIDI_STREAMING,
-                                   Channel);
-    Stream.reset(
-        grpc::internal::ClientReaderWriterFactory<
-            grpc::ByteBuffer, grpc::ByteBuffer>::Create(Channel.get(), Both,
-                                                        &StreamContext));
+    grpc::internal::RpcMethod Both(
+        "/floor/stream", grpc::internal::RpcMethod::BIDI_STREAMING, Channel);
+    Stream.reset(grpc::internal::ClientReaderWriterFactory<
+                 grpc::ByteBuffer, grpc::ByteBuffer>::Create(Channel.get(),
+                                                             Both,
+                                                             &StreamContext));
   }
   ~GrpcFloor() override {
     if (!Stream)

@@ -18,6 +18,17 @@ if(CBRIDGE_SANITIZE)
   endif()
 endif()
 
+# A decision over shared memory crosses many small functions. The objects have machine code as well,
+# for users of the static library who link without.
+if(CBRIDGE_LTO)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-flto=auto -ffat-lto-objects)
+    add_link_options(-flto=auto)
+  else()
+    message(STATUS "CBRIDGE_LTO is for GCC, not ${CMAKE_CXX_COMPILER_ID}: not used")
+  endif()
+endif()
+
 if(CBRIDGE_BUILD_FUZZERS)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "CBRIDGE_BUILD_FUZZERS needs clang, not ${CMAKE_CXX_COMPILER_ID}")

@@ -74,7 +74,8 @@ constexpr int64_t Dynamic = -1;
 class TensorSpec {
 public:
   TensorSpec(std::string Name, ElementType Type, std::vector<int64_t> Shape)
-      : Name(std::move(Name)), Type(Type), Shape(std::move(Shape)) {}
+      : Name(std::move(Name)), Type(Type), Shape(std::move(Shape)),
+        Fixed(hasFixedSize()) {}
   template <typename T>
   static TensorSpec create(std::string Name, std::vector<int64_t> Shape = {1}) {
     if constexpr (std::is_same_v<T, std::string>)
@@ -88,7 +89,7 @@ public:
   Span<const int64_t> shape() const { return Shape; }
   bool isString() const { return Type == ElementType::String; }
   /// Neither a dynamic extent nor strings: its size in bytes never changes.
-  bool isFixed() const;
+  bool isFixed() const { return Fixed; }
   /// Elements, with dynamic extents counted as 0.
   size_t elementCount() const;
   /// "int64_t[1]", "float[?,300]", "bool" for a scalar.
@@ -105,9 +106,12 @@ public:
   bool operator!=(const TensorSpec &Other) const { return !(*this == Other); }
 
 private:
+  bool hasFixedSize() const;
+
   std::string Name;
   ElementType Type;
   std::vector<int64_t> Shape;
+  bool Fixed;
 };
 
 /// The product of the extents; nothing if one is negative or it overflows.

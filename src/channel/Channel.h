@@ -48,7 +48,8 @@ public:
   virtual Status send(FrameHeader Header, const Message &Payload,
                       Deadline Until) = 0;
   virtual Expected<Frame> receive(Deadline Until) = 0;
-  /// Keeps the latest frame's payload alive beyond the next receive.
+  /// Keeps the latest frame's payload alive beyond the next receive. Once per
+  /// frame.
   virtual std::shared_ptr<const void> keepPayload() = 0;
   /// Memory for the tensors that this end is going to send: where possible one
   /// from which send() need not copy. Asked for before hello or welcome is

@@ -26,7 +26,6 @@ enum Offset {
   SequenceAt = 24,
   LengthAt = 32,
   RewardAt = 40,
-  ReservedAt = 48,
 };
 
 template <typename T> void put(unsigned char *To, Offset At, T Value) {
@@ -45,8 +44,7 @@ Status malformed(const std::string &Why) {
 
 } // namespace
 
-void FrameHeader::encode(unsigned char (&To)[Size]) const {
-  std::memset(To, 0, Size);
+void FrameHeader::encodeUsed(unsigned char (&To)[UsedSize]) const {
   put(To, MagicAt, Magic);
   put(To, VersionAt, Version);
   put(To, KindAt, Kind);
@@ -58,7 +56,23 @@ void FrameHeader::encode(unsigned char (&To)[Size]) const {
   put(To, RewardAt, Reward);
 }
 
+void FrameHeader::encode(unsigned char (&To)[Size]) const {
+  unsigned char Used[UsedSize];
+  encodeUsed(Used);
+  std::memcpy(To, Used, UsedSize);
+  std::memset(To + UsedSize, 0, Size - UsedSize);
+}
+
 Expected<FrameHeader> FrameHeader::decode(const unsigned char *From) {
+  Expected<FrameHeader> H = decodeUsed(From);
+  if (H)
+    for (size_t I = UsedSize; I < Size; ++I)
+      if (From[I] != 0)
+        return malformed("reserved bytes are not zero");
+  return H;
+}
+
+Expected<FrameHeader> FrameHeader::decodeUsed(const unsigned char *From) {
   if (get<uint32_t>(From, MagicAt) != Magic)
     return malformed("it does not start with \"CBRG\"");
   if (auto V = get<uint16_t>(From, VersionAt); V != Version)
@@ -77,9 +91,6 @@ Expected<FrameHeader> FrameHeader::decode(const unsigned char *From) {
   H.Reward = get<double>(From, RewardAt);
   if (H.Flags & ~(HasReward | EndsSession | CutShort))
     return malformed("unknown flags");
-  for (size_t I = ReservedAt; I < Size; ++I)
-    if (From[I] != 0)
-      return malformed("reserved bytes are not zero");
   return H;
 }
 

@@ -29,6 +29,8 @@ enum class FrameKind : uint16_t {
 /// The 64 bytes in front of every payload, little-endian.
 struct FrameHeader {
   static constexpr size_t Size = 64;
+  /// The rest is zero.
+  static constexpr size_t UsedSize = 48;
   static constexpr uint32_t Magic = 0x47524243; // "CBRG"
   static constexpr uint16_t Version = 1;
   /// Flags: Reward is set; the peer will not answer in this session again; the
@@ -44,8 +46,11 @@ struct FrameHeader {
   double Reward = 0;     ///< of the runner's previous decision, if HasReward
 
   void encode(unsigned char (&To)[Size]) const;
-  /// Checks magic, version, kind and the bytes that must be zero.
+  /// Checks magic, version, kind, flags and the bytes that must be zero.
   static Expected<FrameHeader> decode(const unsigned char *From);
+  /// The same for the first UsedSize bytes only.
+  void encodeUsed(unsigned char (&To)[UsedSize]) const;
+  static Expected<FrameHeader> decodeUsed(const unsigned char *From);
 };
 
 /// A received frame. Payload is aligned to 64 bytes and valid until the

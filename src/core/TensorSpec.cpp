@@ -90,7 +90,7 @@ Expected<size_t> elementCount(Span<const int64_t> Extents) {
   return size_t(Count);
 }
 
-bool TensorSpec::isFixed() const {
+bool TensorSpec::hasFixedSize() const {
   if (isString())
     return false;
   for (int64_t Extent : Shape)

@@ -38,9 +38,7 @@ public:
   /// There is an open question.
   bool awaitsReply() const { return Awaiting; }
   /// Whether Q is that question.
-  bool isOpen(const Question &Q) const {
-    return Awaiting && OpenQuestion == &Q;
-  }
+  bool isOpen(const Question *Q) const { return Awaiting && OpenQuestion == Q; }
   TensorStorage &decision() { return Decision; }
   Status reply(Deadline Until);
   Status fail(std::string_view Why);

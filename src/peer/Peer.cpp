@@ -50,19 +50,22 @@ bool Peer::comesSoon(std::chrono::nanoseconds Within) {
 
 bool Peer::waitsForMore() const { return S->waitsForMore(); }
 
-bool Peer::awaitsReply() const { return S->Latest && awaitsReply(*S->Latest); }
+bool Peer::awaitsReply() const { return S->latestAsker() != nullptr; }
 
 TensorStorage &Peer::decision() {
-  assert(awaitsReply() && "no question is open");
-  return decision(*S->Latest);
+  Conversation *With = S->latestAsker();
+  assert(With && "no question is open");
+  return With->decision();
 }
 
 Status Peer::reply(Deadline Until) {
-  return S->Latest ? reply(*S->Latest, Until) : Status();
+  Conversation *With = S->answeringLatest();
+  return With ? With->reply(Until) : Status();
 }
 
 Status Peer::fail(std::string_view Why) {
-  return S->Latest ? fail(*S->Latest, Why) : Status();
+  Conversation *With = S->answeringLatest();
+  return With ? With->fail(Why) : Status();
 }
 
 bool Peer::awaitsReply(const Request &R) const {
@@ -76,12 +79,12 @@ TensorStorage &Peer::decision(const Request &R) {
 }
 
 Status Peer::reply(const Request &R, Deadline Until) {
-  Conversation *With = S->asker(static_cast<const Question &>(R));
+  Conversation *With = S->answering(static_cast<const Question &>(R));
   return With ? With->reply(Until) : Status();
 }
 
 Status Peer::fail(const Request &R, std::string_view Why) {
-  Conversation *With = S->asker(static_cast<const Question &>(R));
+  Conversation *With = S->answering(static_cast<const Question &>(R));
   return With ? With->fail(Why) : Status();
 }
 

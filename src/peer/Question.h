@@ -33,9 +33,10 @@ public:
   uint64_t serial() const { return Of->Serial; }
 
   /// Makes it a question of T with no features yet.
-  void begin(std::shared_ptr<const Terms> T, const FrameHeader &H,
+  void begin(const std::shared_ptr<const Terms> &T, const FrameHeader &H,
              const std::string &About) {
-    Of = std::move(T);
+    if (Of != T) // counting references costs more than to look
+      Of = T;
     Session = Of->Session;
     Address = Of->Address;
     Runner = H.Runner;

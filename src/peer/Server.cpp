@@ -125,9 +125,13 @@ void Peer::Server::removeFinished() {
 
 bool Peer::Server::lookAtMemory() {
   size_t Count = Sessions.size();
-  for (size_t I = 0; I < Count; ++I)
-    collect(*Sessions[(Next + I) % Count]);
-  Next = Count ? (Next + 1) % Count : 0;
+  // A remainder would cost as much as to look at a session.
+  size_t First = Next < Count ? Next : 0;
+  for (size_t I = First; I < Count; ++I)
+    collect(*Sessions[I]);
+  for (size_t I = 0; I < First; ++I)
+    collect(*Sessions[I]);
+  Next = First + 1;
   removeFinished();
   return !Found.empty();
 }
@@ -278,7 +282,7 @@ Status Peer::Server::wait(Deadline Until) {
 }
 
 Expected<Peer::Server::Answer> Peer::Server::next(Deadline Until) {
-  if (Latest && asker(*Latest))
+  if (latestAsker())
     return Status::error(StatusCode::InvalidArgument,
                          "reply to the latest request first");
   if (Found.empty())
@@ -286,8 +290,10 @@ Expected<Peer::Server::Answer> Peer::Server::next(Deadline Until) {
       return S;
   if (Found.empty())
     return noRequest();
-  Latest = Found.pop();
-  return Latest;
+  Answer A = Found.pop();
+  Latest = A->done() ? nullptr : A.get();
+  LatestSerial = A->serial();
+  return A;
 }
 
 Status
@@ -311,11 +317,9 @@ Peer::Server::nextBatch(Deadline Until, size_t Most,
   return To.size() == Before ? noRequest() : Status();
 }
 
-Conversation *Peer::Server::asker(const Question &Q) {
-  if (Q.done())
-    return nullptr;
+Conversation *Peer::Server::asker(const Question *Q, uint64_t Serial) {
   for (auto &S : Sessions)
-    if (S->With.serial() == Q.serial())
+    if (S->With.serial() == Serial)
       return S->With.isOpen(Q) ? &S->With : nullptr;
   return nullptr;
 }

@@ -30,12 +30,30 @@ public:
   bool comesSoon(std::chrono::nanoseconds Within);
   bool waitsForMore() const;
   /// The session in which Q is open, or null.
-  Conversation *asker(const Question &Q);
+  Conversation *asker(const Question &Q) {
+    return Q.done() ? nullptr : asker(&Q, Q.serial());
+  }
+  /// The same for what next() gave.
+  Conversation *latestAsker() {
+    return Latest ? asker(Latest, LatestSerial) : nullptr;
+  }
+  /// The same before an answer, after which another question may lie there.
+  Conversation *answering(const Question &Q) {
+    Conversation *To = asker(Q);
+    if (&Q == Latest)
+      Latest = nullptr;
+    return To;
+  }
+  Conversation *answeringLatest() {
+    Conversation *To = latestAsker();
+    Latest = nullptr;
+    return To;
+  }
 
   std::vector<std::string> Addresses;
-  Answer Latest; // what next() gave
 
 private:
+  Conversation *asker(const Question *Q, uint64_t Serial);
   /// An address and the sessions it has now.
   struct Site {
     std::unique_ptr<Listener> Waiting;
@@ -90,6 +108,9 @@ private:
   std::vector<Site> Sites;
   std::vector<std::unique_ptr<Session>> Sessions;
   Queue Found;
+  /// What next() gave, if it is a question: only compared.
+  const Question *Latest = nullptr;
+  uint64_t LatestSerial = 0;
   size_t Next = 0; // whose turn it is to be looked at first
   uint64_t Begun = 0;
   os::FileSet Files;

@@ -24,6 +24,7 @@ struct MLModelRunner::Legal {
     double Low = 0, High = 0;
     bool NotANumberPossible = false;
 
+    bool onlyNumbers() const { return Mask.empty() && !HasRange; }
     bool applies() const {
       return !Mask.empty() || HasRange || NotANumberPossible;
     }
@@ -169,12 +170,26 @@ Status MLModelRunner::decide() {
   return Status();
 }
 
+template <typename T> static bool allNumbers(Span<const T> Values) {
+  bool All = true;
+  for (T Value : Values)
+    All &= !std::isnan(Value);
+  return All;
+}
+
+static bool allNumbers(const TensorView &V) {
+  return V.Spec->type() == ElementType::Float ? allNumbers(V.as<float>())
+                                              : allNumbers(V.as<double>());
+}
+
 Status MLModelRunner::checkLegal() {
   for (size_t O = 0; O < Rules->Rules.size(); ++O) {
     const Legal::Rule &R = Rules->Rules[O];
     if (!R.applies())
       continue;
     TensorView V = E->output(O);
+    if (R.onlyNumbers() && allNumbers(V))
+      continue;
     size_t ElementSize = sizeOf(V.Spec->type());
     size_t Count = ElementSize ? V.Data.size() / ElementSize : 0;
     for (size_t I = 0; I < Count; ++I) {

@@ -270,11 +270,8 @@ Status TensorStorage::assign(size_t I, const TensorView &From) {
   const TensorSpec &Spec = T->Specs[I];
   assert(From.Spec->type() == Spec.type() && "assign between element types");
   Tensor &Each = T->Each[I];
-  Span<const int64_t> Shape = Spec.shape();
-  if (!std::equal(From.Extents.begin(), From.Extents.end(), Shape.begin(),
-                  Shape.end()))
-    if (Status S = Spec.checkExtents(From.Extents); !S)
-      return S;
+  if (Status S = Spec.checkExtents(From.Extents); !S)
+    return S;
   if (!Spec.isFixed()) {
     if (Status S = T->grow(I, From.Data.size()); !S)
       return S;

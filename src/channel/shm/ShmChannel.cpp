@@ -198,10 +198,8 @@ Expected<Frame> ShmChannel::take() {
   if (Status S = Theirs->read(Taken, MaxMessage, Latest); !S)
     return Status::error(S.code(), Name + " " + S.message());
   ++Taken;
-  if (Kept) {
+  if (!Buffer)
     Buffer = Buffers.take();
-    Kept = false;
-  }
   // The decoder wants what comes first, such as extents, as a copy; in the bulk
   // memory there is no telling where that ends.
   bool Lent = Lends && Latest.Header.Kind == FrameKind::Request &&
@@ -234,8 +232,7 @@ Expected<Frame> ShmChannel::take() {
 std::shared_ptr<const void> ShmChannel::keepPayload() {
   if (Greet)
     return Greet->keepPayload();
-  Kept = true;
-  return Buffer;
+  return std::move(Buffer);
 }
 
 } // namespace cbridge::shm

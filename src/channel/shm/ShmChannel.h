@@ -75,7 +75,7 @@ private:
   uint64_t Published = 0, LastBulk = 0, Taken = 0;
   uint64_t TakenByThem = 0; // at least; looked up when it matters
   bool Holding = false;     // the frame taken last is still lent
-  bool Lends = false, Kept = false;
+  bool Lends = false;
   bool HungUp = false;
   bool Answers = false; // we are the peer
   /// What a payload lies in.
@@ -84,7 +84,7 @@ private:
     std::shared_ptr<os::SharedMemory> LentFrom;
   };
   Recycler<Payload> Buffers;
-  std::shared_ptr<Payload> Buffer;
+  std::shared_ptr<Payload> Buffer; // null once somebody keeps it
   Described Latest;
   os::Spin How = os::Spin::Not;
   os::SpinHabit Spinning;

@@ -36,7 +36,8 @@ struct Piece {
 /// of its header, which are always zero, have another use here, so that one
 /// cache line tells that a small frame has come and what it is.
 struct Slot {
-  static constexpr size_t HeaderSize = 48, MaxInline = 3072, MaxPieces = 60;
+  static constexpr size_t HeaderSize = FrameHeader::UsedSize;
+  static constexpr size_t MaxInline = 3072, MaxPieces = 60;
   unsigned char Header[HeaderSize];
   uint32_t InlineSize, PieceCount;
   /// One more than the number of the frame, once all the rest is there.

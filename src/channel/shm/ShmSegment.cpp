@@ -120,9 +120,7 @@ Status OwnSegment::publish(uint64_t Index, const FrameHeader &Header,
       S.Pieces[Count++] = {uint64_t(Piece.data() - Memory->data()),
                            Piece.size()};
   }
-  unsigned char Encoded[FrameHeader::Size];
-  Header.encode(Encoded);
-  std::memcpy(S.Header, Encoded, Slot::HeaderSize);
+  Header.encodeUsed(S.Header);
   S.InlineSize = uint32_t(Inline);
   S.PieceCount = uint32_t(Count);
   S.Turn.store(Index + 1, std::memory_order_seq_cst);
@@ -149,12 +147,12 @@ Status OtherSegment::read(uint64_t Index, size_t MaxMessage,
   auto Bad = [](std::string Why) {
     return Status::error(StatusCode::Protocol, std::move(Why));
   };
-  unsigned char Copy[FrameHeader::Size] = {};
+  unsigned char Copy[Slot::HeaderSize];
   std::memcpy(Copy, S.Header, Slot::HeaderSize);
   uint32_t Magic = FrameHeader::Magic;
   if (std::memcmp(Copy, &Magic, sizeof(Magic)) != 0)
     return Bad("sends something that is no frame");
-  Expected<FrameHeader> H = FrameHeader::decode(Copy);
+  Expected<FrameHeader> H = FrameHeader::decodeUsed(Copy);
   if (!H)
     return H.status();
   if (H->Length > MaxMessage)
