@@ -534,3 +534,13 @@ def crew() -> Iterator[Crew]:
     made = Crew()
     yield made
     made.results()
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """Where pools make their directories. The name has characters that runner strings escape."""
+    folder = tmp_path / "tmp %41&?"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    return folder

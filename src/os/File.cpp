@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "os/File.h"
 
+#include "os/FileSet.h"
 #include "os/Spin.h"
 
 #include <algorithm>
@@ -67,27 +68,11 @@ Expected<File> openFile(const std::string &Path, int Flags, int Mode,
 
 static Ready waitFor(int File, short Events, Deadline Until, int Cancel) {
   pollfd Files[2] = {{File, Events, 0}, {Cancel, 0, 0}};
-  for (;;) {
-    timespec Left, *Limit = nullptr;
-    if (!Until.isNever()) {
-      auto Remaining = Until.remaining().count();
-      Left.tv_sec = Remaining / 1'000'000'000;
-      Left.tv_nsec = Remaining % 1'000'000'000;
-      Limit = &Left;
-    }
-    int Count = ::ppoll(Files, Cancel >= 0 ? 2 : 1, Limit, nullptr);
-    if (Count < 0 && errno == EINTR) {
-      if (Until.passed())
-        return Ready::Timeout;
-      continue;
-    }
-    // An unexpected failure of poll is reported by the read or write after it.
-    if (Count < 0 || Files[0].revents)
-      return Ready::Yes;
-    if (Count > 0)
-      return Ready::Cancelled;
-    return Ready::Timeout;
-  }
+  int Count = pollUntil(Files, Cancel >= 0 ? 2 : 1, Until);
+  // An unexpected failure of poll is reported by the read or write after it.
+  if (Count < 0 || (Count > 0 && Files[0].revents))
+    return Ready::Yes;
+  return Count > 0 ? Ready::Cancelled : Ready::Timeout;
 }
 
 Ready waitReadable(int File, Deadline Until, int Cancel) {

@@ -10,7 +10,7 @@
 
 namespace cbridge::os {
 
-bool FileSet::wait(Deadline Until) {
+int pollUntil(pollfd *Files, size_t Count, Deadline Until) {
   for (;;) {
     timespec Left, *Limit = nullptr;
     if (!Until.isNever()) {
@@ -19,14 +19,20 @@ bool FileSet::wait(Deadline Until) {
       Left.tv_nsec = Remaining % 1'000'000'000;
       Limit = &Left;
     }
-    int Count = ::ppoll(Files.data(), nfds_t(Files.size()), Limit, nullptr);
-    if (Count >= 0)
-      return Count > 0;
+    int Ready = ::ppoll(Files, nfds_t(Count), Limit, nullptr);
+    if (Ready >= 0 || errno != EINTR)
+      return Ready;
+    if (Until.passed())
+      return 0;
+  }
+}
+
+bool FileSet::wait(Deadline Until) {
+  int Ready = pollUntil(Files.data(), Files.size(), Until);
+  if (Ready <= 0)
     for (pollfd &Each : Files)
       Each.revents = 0;
-    if (errno != EINTR || Until.passed())
-      return false;
-  }
+  return Ready > 0;
 }
 
 bool FileSet::woken(size_t First, size_t Last) const {

@@ -15,6 +15,9 @@
 
 namespace cbridge::os {
 
+/// poll() with a deadline; interruptions do not end it. What it returns.
+int pollUntil(pollfd *Files, size_t Count, Deadline Until);
+
 /// Files to wait for until one of them can be read or has hung up. Reused, so
 /// that it stops allocating.
 class FileSet {

@@ -183,7 +183,8 @@ Combinations everything() {
 Combinations ownChannel() { return {{&ownChannelUnderTest()}, {"bitstream"}}; }
 
 Combinations ownSerializer() {
-  Combinations Own = {{&channelsUnderTest()[0]}, {"flatbuffers"}};
+  Combinations Own = everything();
+  Own.Serializers = {"flatbuffers"};
 #ifdef CBRIDGE_HAS_GRPC
   Own.Serializers.emplace_back("protobuf");
 #endif

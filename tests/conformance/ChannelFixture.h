@@ -111,9 +111,9 @@ struct Combinations {
 };
 /// Those of the library, all with all.
 Combinations everything();
-/// Those that are modules, of the examples and of src/modules: each with one
-/// partner from the library. More would show no more and double the time.
+/// The channel of a module, with one serializer: more would show no more.
 Combinations ownChannel();
+/// The serializers of modules, with all channels of the library.
 Combinations ownSerializer();
 /// gRPC, if it is there: for suites that need no raw end.
 Combinations grpcChannel();

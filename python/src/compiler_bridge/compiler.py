@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any
 
 from . import _core
+from ._closing import Served
 from ._core import Request
 from .errors import BridgeError
 from .spec import TensorSpec, raw_specs
@@ -44,7 +44,7 @@ def unseen(peer: _core.Peer) -> list[_core.Batch]:
         return []
 
 
-class CompilerInterface(_core.Peer):
+class CompilerInterface(Served):
     """Answers the questions of compilers at an address such as `shm:name` or `pipe:/tmp/x/base`.
 
     Without an address it is the peer that a runner started (`spawn=`). Over a pipe, one compiler
@@ -82,24 +82,11 @@ class CompilerInterface(_core.Peer):
         self._stored: Mapping[str, Any] | Any | None = None
         serving.add(self)
 
-    def __enter__(self) -> CompilerInterface:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        try:
-            if error is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit)):
-                why = f"{type(error).__name__}: {error}"
-                others = unseen(self)  # before any of them can ask again
-                self.fail(why)
-                for batch in others:
-                    batch.fail(why)
-        finally:
-            self.close()
+    def _fail_all(self, why: str) -> None:
+        others = unseen(self)  # before any of them can ask again
+        self.fail(why)
+        for batch in others:
+            batch.fail(why)
 
     @property
     def address(self) -> str:

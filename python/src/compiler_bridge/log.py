@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
+from ._closing import Closing
 from .spec import TensorSpec, raw_specs
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def read(path: str | os.PathLike[str]) -> Log:
     return Log(**raw)
 
 
-class LogWriter:
+class LogWriter(Closing):
     """Writes a log.
 
     with LogWriter("x.log", [TensorSpec("size", "int64")], TensorSpec("inline", "int64")) as log:
@@ -145,17 +145,6 @@ class LogWriter:
         outputs: Sequence[TensorSpec] | TensorSpec,
     ) -> None:
         self._log = _core.LogWriter(os.fspath(path), raw_specs(inputs), raw_specs(outputs))
-
-    def __enter__(self) -> LogWriter:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def write(
         self,

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import tempfile
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from urllib.parse import quote
 
 from . import _core
+from ._closing import Served
 from ._core import Batch
 from .compiler import serving, unseen
 from .spec import TensorSpec, raw_specs
@@ -24,7 +23,7 @@ def _remove(folder: str, owner: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-class CompilerPool(_core.Peer):
+class CompilerPool(Served):
     """Serves any number of compilers and hands over their questions in batches.
 
         with CompilerPool(8) as pool:  # or CompilerPool(["shm:a", "pipe:/x/b"])
@@ -89,20 +88,9 @@ class CompilerPool(_core.Peer):
             raise
         serving.add(self)
 
-    def __enter__(self) -> CompilerPool:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        with contextlib.ExitStack() as closing:
-            closing.callback(self.close)
-            if error is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit)):
-                for batch in [*self._given, *self._batches, *unseen(self)]:
-                    batch.fail(f"{type(error).__name__}: {error}")
+    def _fail_all(self, why: str) -> None:
+        for batch in [*self._given, *self._batches, *unseen(self)]:
+            batch.fail(why)
 
     def __iter__(self) -> CompilerPool:  # type: ignore[override]
         return self

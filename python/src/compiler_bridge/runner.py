@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
 
 from . import _core
+from ._closing import Closing
 from .errors import BridgeError
 from .spec import TensorSpec, raw_specs
 
 T = TypeVar("T")
 
 
-class Runner:
+class Runner(Closing):
     """A model opened from a runner string, asked from Python.
 
         runner = Runner("constant:4", [TensorSpec("trip_count", "int64")],
@@ -38,17 +38,6 @@ class Runner:
             runner, raw_specs(inputs), raw_specs(outputs)
         )
         self._outputs = [name for name, _, _ in raw_specs(outputs)]
-
-    def __enter__(self) -> Runner:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ends the session with the model."""
