@@ -78,8 +78,8 @@ public:
     }
     Folder = *Made;
     for (size_t I = 0; I < Peers; ++I)
-      Addresses.push_back(P.Channel + ":" + Folder + "/peer" +
-                          std::to_string(I));
+      Addresses.push_back(P.Channel + (P.Channel == "grpc" ? ":unix:" : ":") +
+                          Folder + "/peer" + std::to_string(I));
     for (size_t I = 0; I < Peers; ++I)
       startPeer(I);
     if (awaitServing())

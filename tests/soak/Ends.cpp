@@ -111,8 +111,10 @@ private:
     Before = B.Peer[At].Generation;
     if (P.Channel == "shm" && oneIn(20))
       return hangUp();
-    Expected<Model> M =
-        Model::open(Addresses[At] + "?timeout=15s&connect=15s", signature());
+    std::string Runner = Addresses[At] + "?timeout=15s&connect=15s";
+    if (P.Channel == "grpc" && oneIn(3))
+      Runner += "&mode=unary";
+    Expected<Model> M = Model::open(Runner, signature());
     if (!M)
       return B.violation("open: " + M.status().toString());
     if (!M->whyNot().ok())

@@ -17,7 +17,7 @@
 using namespace cbridge;
 
 static const char Help[] =
-    "usage: soak [SESSIONS] [--channel=pipe|shm|all] [--seconds=N] [--seed=N]\n"
+    "usage: soak [SESSIONS] [--channel=pipe|shm|grpc|all] [--seconds=N] [--seed=N]\n"
     "\n"
     "Several compilers ask several peers, in processes of their own that are\n"
     "stopped and killed at random. Checks that every answer is right, that no\n"
@@ -78,7 +78,10 @@ int main(int Count, char **Arguments) {
     else
       P.Sessions = size_t(*Value);
   }
-  if (Channel != "all" && Channel != "pipe" && Channel != "shm")
+  bool Known = Channel == "all";
+  for (const char *Each : soak::Channels)
+    Known |= Channel == Each;
+  if (!Known)
     return misused(Channel.data());
   struct sigaction OnInterrupt = {};
   OnInterrupt.sa_handler = [](int) { Interrupted = 1; };
@@ -86,7 +89,7 @@ int main(int Count, char **Arguments) {
   ::sigaction(SIGTERM, &OnInterrupt, nullptr);
   std::printf("soak: seed %llu\n", static_cast<unsigned long long>(P.Seed));
   bool AllWell = true;
-  for (const char *Each : {"pipe", "shm"}) {
+  for (const char *Each : soak::Channels) {
     if ((Channel != "all" && Channel != Each) || Interrupted)
       continue;
     P.Channel = Each;

@@ -32,9 +32,15 @@ constexpr bool Sanitized = false;
 #endif
 
 constexpr size_t Peers = 3, Compilers = 6;
+constexpr const char *Channels[] = {
+    "pipe", "shm",
+#ifdef CBRIDGE_HAS_GRPC
+    "grpc",
+#endif
+};
 
 struct Plan {
-  std::string Channel; // "pipe", "shm"
+  std::string Channel; // one of Channels
   size_t Sessions = 0;
   std::chrono::seconds Longest{0}; // 0: no limit
   uint64_t Seed = 0;
