@@ -25,10 +25,13 @@ class Advisor(services.CompilerBridgeServicer):
         return advice
 
 
-if __name__ == "__main__":
+def serve(address, advisor):
     server = grpc.server(ThreadPoolExecutor())
-    services.add_CompilerBridgeServicer_to_server(Advisor(), server)
-    port = server.add_insecure_port(sys.argv[1])
+    services.add_CompilerBridgeServicer_to_server(advisor, server)
+    print(server.add_insecure_port(address), flush=True)
     server.start()
-    print(port, flush=True)
     server.wait_for_termination()
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1], Advisor())
