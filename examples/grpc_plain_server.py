@@ -16,7 +16,7 @@ protos, services = grpc.protos_and_services("compiler_bridge.proto")
 
 
 class Advisor(services.CompilerBridgeServicer):
-    def getAdvice(self, observation, context):  # noqa: N802: the .proto names it
+    def getAdvice(self, observation, context):  # noqa: N802 - as the .proto names it
         x = observation.tensors.tensor[0]
         value = int.from_bytes(x.data, "little", signed=True)
         advice = protos.Advice()

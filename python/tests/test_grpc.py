@@ -121,7 +121,8 @@ with CompilerInterface(sys.argv[1]) as compiler:
 def test_a_token_for_everybody_who_can_connect(token, mode):
     with CompilerInterface(f"grpc:0.0.0.0:0?{token}") as peer:
         (address,) = peer.addresses
-        assert address.startswith("grpc:0.0.0.0:") and not address.endswith(":0")
+        assert address.startswith("grpc:0.0.0.0:")
+        assert not address.endswith(":0")
         serving = threading.Thread(target=lambda: peer.reply(peer.next(timeout=20)["x"]))
         serving.start()
         with pytest.raises(BridgeError, match="refuses"):
