@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "modules/grpc/Grpc.h"
 
+#include <grpcpp/create_channel.h>
 #include <grpcpp/support/slice.h>
 
 #include <grpc/grpc.h>
@@ -39,6 +40,19 @@ GrpcLibrary::~GrpcLibrary() {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   grpc_init();
   grpc_shutdown_blocking();
+}
+
+NoInterruptions::NoInterruptions() {
+  sigset_t Blocked;
+  ::sigfillset(&Blocked);
+  for (int Each : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGINT,
+                   SIGTERM, SIGQUIT, SIGHUP})
+    ::sigdelset(&Blocked, Each);
+  ::pthread_sigmask(SIG_BLOCK, &Blocked, &Before);
+}
+
+NoInterruptions::~NoInterruptions() {
+  ::pthread_sigmask(SIG_SETMASK, &Before, nullptr);
 }
 
 Expected<GrpcAddress> GrpcAddress::parse(const RunnerString &Address,
@@ -77,6 +91,47 @@ bool GrpcAddress::isLocal() const {
           Host.find_first_not_of("0123456789.") == Host.npos);
 }
 
+std::shared_ptr<grpc::Channel>
+makeChannel(const GrpcAddress &To, const Security &By, size_t MaxMessage) {
+  grpc::ChannelArguments Args;
+  Args.SetMaxReceiveMessageSize(grpcLimit(MaxMessage));
+  Args.SetMaxSendMessageSize(-1);
+  // A request that may have been seen is not sent again.
+  Args.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  // Of its own, so that closing it closes the connection.
+  Args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // Nobody but the runner string says where the features go.
+  Args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  Args.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+  if (!By.serverName().empty())
+    Args.SetSslTargetNameOverride(By.serverName());
+  return grpc::CreateCustomChannel(To.target(), By.clientCredentials(), Args);
+}
+
+Status failedCall(const std::string &Name, const grpc::Status &How) {
+  std::string Why = How.error_message().substr(0, 500);
+  switch (How.error_code()) {
+  case grpc::StatusCode::OK:
+  case grpc::StatusCode::UNAVAILABLE:
+  case grpc::StatusCode::CANCELLED:
+    return Status::error(StatusCode::PeerClosed,
+                         Name + " closed the connection" +
+                             (Why.empty() ? "" : ": " + Why));
+  case grpc::StatusCode::DEADLINE_EXCEEDED:
+    return Status::error(StatusCode::Timeout, "no answer from " + Name);
+  case grpc::StatusCode::UNAUTHENTICATED:
+  case grpc::StatusCode::PERMISSION_DENIED:
+    return Status::error(StatusCode::Unavailable, Name + " refuses: " + Why);
+  case grpc::StatusCode::UNIMPLEMENTED:
+  case grpc::StatusCode::RESOURCE_EXHAUSTED:
+    return Status::error(StatusCode::Protocol, Name + ": " + Why);
+  default:
+    return Status::error(StatusCode::PeerError,
+                         Name + ": " + Why + " (gRPC code " +
+                             std::to_string(How.error_code()) + ")");
+  }
+}
+
 gpr_timespec grpcTime(Deadline D) {
   if (D.isNever())
     return gpr_inf_future(GPR_CLOCK_MONOTONIC);
@@ -91,7 +146,7 @@ int grpcLimit(size_t Size) {
 
 grpc::ByteBuffer makeMessage(FrameMessage &As, FrameHeader Header,
                              const Message &Payload, size_t LendFrom,
-                             bool &Lent) {
+                             bool &Lent, std::string_view Context) {
   Header.Length = Payload.size();
   std::vector<Bytes> Pieces;
   if (!Payload.own().empty())
@@ -101,6 +156,7 @@ grpc::ByteBuffer makeMessage(FrameMessage &As, FrameHeader Header,
   unsigned char Encoded[FrameMessage::MaxHeader];
   size_t Size =
       As.encode(Header, Pieces.empty() ? Bytes() : Pieces[0], Encoded);
+  std::string Behind = FrameMessage::encodeContext(Context);
   Lent = Payload.size() >= LendFrom;
   std::vector<grpc::Slice> Slices;
   if (Lent) {
@@ -108,8 +164,10 @@ grpc::ByteBuffer makeMessage(FrameMessage &As, FrameHeader Header,
     for (Bytes Piece : Pieces)
       Slices.emplace_back(Piece.data(), Piece.size(),
                           grpc::Slice::STATIC_SLICE);
+    if (!Behind.empty())
+      Slices.emplace_back(Behind);
   } else {
-    grpc_slice Whole = grpc_slice_malloc(Size + Payload.size());
+    grpc_slice Whole = grpc_slice_malloc(Size + Payload.size() + Behind.size());
     uint8_t *At = GRPC_SLICE_START_PTR(Whole);
     std::memcpy(At, Encoded, Size);
     At += Size;
@@ -117,13 +175,15 @@ grpc::ByteBuffer makeMessage(FrameMessage &As, FrameHeader Header,
       std::memcpy(At, Piece.data(), Piece.size());
       At += Piece.size();
     }
+    if (!Behind.empty())
+      std::memcpy(At, Behind.data(), Behind.size());
     Slices.emplace_back(Whole, grpc::Slice::STEAL_REF);
   }
   return {Slices.data(), Slices.size()};
 }
 
 Expected<Frame> Inbox::take(FrameMessage &As, const grpc::ByteBuffer &From,
-                            size_t MaxMessage) {
+                            size_t MaxMessage, FrameMessage::Unary *By) {
   std::vector<grpc::Slice> Slices;
   if (!From.Dump(&Slices).ok())
     return Status::error(StatusCode::Protocol, "a message without bytes");
@@ -148,7 +208,7 @@ Expected<Frame> Inbox::take(FrameMessage &As, const grpc::ByteBuffer &From,
     return Status::error(StatusCode::Protocol,
                          "no memory for " + std::to_string(Total) + " bytes");
   CopyTo(Latest->data() + Place, Total);
-  Expected<Frame> F = As.decode({Latest->data() + Place, Total});
+  Expected<Frame> F = As.decode({Latest->data() + Place, Total}, By);
   if (!F)
     return F;
   if (F->Payload.size() > MaxMessage)
