@@ -169,7 +169,8 @@ GrpcListener::~GrpcListener() {
   if (Server)
     Server->stop();
   if (Ours) {
-    ::unlink(Where.Path.c_str());
+    if (Server) // else it is somebody else's file
+      ::unlink(Where.Path.c_str());
     ::unlink(lockPath().c_str());
   }
   if (Lock && Options.Lifeline >= 0)
