@@ -141,8 +141,12 @@ Status failedCall(const std::string &Name, const grpc::Status &How) {
 gpr_timespec grpcTime(Deadline D) {
   if (D.isNever())
     return gpr_inf_future(GPR_CLOCK_MONOTONIC);
+  std::chrono::nanoseconds Left = D.remaining();
+  // gRPC would round it up to a whole millisecond.
+  if (Left == std::chrono::nanoseconds::zero())
+    return gpr_time_0(GPR_CLOCK_MONOTONIC);
   return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-                      gpr_time_from_nanos(D.remaining().count(), GPR_TIMESPAN));
+                      gpr_time_from_nanos(Left.count(), GPR_TIMESPAN));
 }
 
 int grpcLimit(size_t Size) {
