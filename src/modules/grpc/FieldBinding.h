@@ -57,7 +57,7 @@ struct FieldBinding {
     return Status::error(Code, Who + ": " + Why);
   }
   Status missing() const {
-    return error(StatusCode::Protocol,
+    return error(StatusCode::ShapeMismatch,
                  "the " + std::string(In) + " has no '" + Path + "'");
   }
 };

@@ -18,10 +18,12 @@ Expected<EngineSource> openMethod(const RunnerString &R, const Signature &Sig) {
   if (!Role)
     return Role.status();
   bool Serving = *Role == "server";
-  // TODO-BASE: userMethod, callMethod, serveMethod
-  (void)Sig;
-  return Status::error(StatusCode::Unsupported,
-                       Serving ? "role=server" : "proto=");
+  if (Serving) // TODO-BASE: serveMethod, of getObservation or userMethod
+    return Status::error(StatusCode::Unsupported, "role=server");
+  Expected<Method> M = userMethod(R, Sig, Serving);
+  if (!M)
+    return M.status();
+  return callMethod(R, Sig, std::move(*M));
 }
 
 } // namespace cbridge

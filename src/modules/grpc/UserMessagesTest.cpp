@@ -273,7 +273,7 @@ TEST(UserMessagesTest, RepliesThatLackSomething) {
   Signature Sig({}, {spec<int64_t>("maybe"), spec<int64_t>("i64")});
   Messages M(Sig, Everything, Everything);
   EXPECT_EQ(M.decodeError(""), "output 'maybe': the reply has no 'maybe'");
-  EXPECT_EQ(M.decode("").status().code(), StatusCode::Protocol);
+  EXPECT_EQ(M.decode("").status().code(), StatusCode::ShapeMismatch);
   pb::Everything E;
   E.set_maybe(0);
   // Nobody can tell 0 from nothing here.
