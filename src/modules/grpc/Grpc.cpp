@@ -146,7 +146,7 @@ int grpcLimit(size_t Size) {
 
 grpc::ByteBuffer makeMessage(FrameMessage &As, FrameHeader Header,
                              const Message &Payload, size_t LendFrom,
-                             bool &Lent) {
+                             bool &Lent, std::string_view Context) {
   Header.Length = Payload.size();
   std::vector<Bytes> Pieces;
   if (!Payload.own().empty())
@@ -156,6 +156,7 @@ grpc::ByteBuffer makeMessage(FrameMessage &As, FrameHeader Header,
   unsigned char Encoded[FrameMessage::MaxHeader];
   size_t Size =
       As.encode(Header, Pieces.empty() ? Bytes() : Pieces[0], Encoded);
+  std::string Behind = FrameMessage::encodeContext(Context);
   Lent = Payload.size() >= LendFrom;
   std::vector<grpc::Slice> Slices;
   if (Lent) {
@@ -163,8 +164,10 @@ grpc::ByteBuffer makeMessage(FrameMessage &As, FrameHeader Header,
     for (Bytes Piece : Pieces)
       Slices.emplace_back(Piece.data(), Piece.size(),
                           grpc::Slice::STATIC_SLICE);
+    if (!Behind.empty())
+      Slices.emplace_back(Behind);
   } else {
-    grpc_slice Whole = grpc_slice_malloc(Size + Payload.size());
+    grpc_slice Whole = grpc_slice_malloc(Size + Payload.size() + Behind.size());
     uint8_t *At = GRPC_SLICE_START_PTR(Whole);
     std::memcpy(At, Encoded, Size);
     At += Size;
@@ -172,13 +175,15 @@ grpc::ByteBuffer makeMessage(FrameMessage &As, FrameHeader Header,
       std::memcpy(At, Piece.data(), Piece.size());
       At += Piece.size();
     }
+    if (!Behind.empty())
+      std::memcpy(At, Behind.data(), Behind.size());
     Slices.emplace_back(Whole, grpc::Slice::STEAL_REF);
   }
   return {Slices.data(), Slices.size()};
 }
 
 Expected<Frame> Inbox::take(FrameMessage &As, const grpc::ByteBuffer &From,
-                            size_t MaxMessage) {
+                            size_t MaxMessage, FrameMessage::Unary *By) {
   std::vector<grpc::Slice> Slices;
   if (!From.Dump(&Slices).ok())
     return Status::error(StatusCode::Protocol, "a message without bytes");
@@ -203,7 +208,7 @@ Expected<Frame> Inbox::take(FrameMessage &As, const grpc::ByteBuffer &From,
     return Status::error(StatusCode::Protocol,
                          "no memory for " + std::to_string(Total) + " bytes");
   CopyTo(Latest->data() + Place, Total);
-  Expected<Frame> F = As.decode({Latest->data() + Place, Total});
+  Expected<Frame> F = As.decode({Latest->data() + Place, Total}, By);
   if (!F)
     return F;
   if (F->Payload.size() > MaxMessage)
