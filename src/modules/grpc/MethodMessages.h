@@ -40,7 +40,7 @@ struct Answered {
 /// scratch memory, so: one thread at a time.
 class MethodMessages {
 public:
-  virtual ~MethodMessages();
+  virtual ~MethodMessages() = default;
   /// Writes the message that the compiler sends. Features is empty if the
   /// episode is over. Bytes may be lent as a Serializer does.
   virtual Status encode(Span<const TensorView> Features, const Told &Beside,
@@ -58,6 +58,12 @@ struct Method {
   bool Streams = false;
   /// Makes the messages of one runner.
   std::function<std::unique_ptr<MethodMessages>()> NewMessages;
+  /// Whether the received message has a place for the step. Without one, the
+  /// first call of an episode is not looked at.
+  bool Steps = true;
+  /// Of a server: fields that are appended to the answer of a step 0. Messages
+  /// of Protocol Buffers may be put one behind the other.
+  std::string Introduction = {};
 };
 
 } // namespace cbridge

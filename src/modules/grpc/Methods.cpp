@@ -8,8 +8,6 @@
 
 namespace cbridge {
 
-MethodMessages::~MethodMessages() = default;
-
 bool isForMethod(const RunnerString &R) {
   return R.option("role") == "server" || R.has("proto");
 }
