@@ -4,7 +4,7 @@
 PKGS_BUILD=(g++ cmake ninja-build ccache)
 PKGS_EXAMPLES=(libflatbuffers-dev flatbuffers-compiler)
 PKGS_GRPC=(libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler)
-PKGS_TESTS=(libgtest-dev "${PKGS_EXAMPLES[@]}" "${PKGS_GRPC[@]}")
+PKGS_TESTS=(libgtest-dev openssl "${PKGS_EXAMPLES[@]}" "${PKGS_GRPC[@]}")
 PKGS_CLANG=(clang-19 libclang-rt-19-dev llvm-19)
 PKGS_LINT=(clang-format-19 clang-tidy-19 shellcheck "${PKGS_TESTS[@]}")
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "modules/grpc/Grpc.h"
 
+#include <grpcpp/create_channel.h>
 #include <grpcpp/support/slice.h>
 
 #include <grpc/grpc.h>
@@ -39,6 +40,19 @@ GrpcLibrary::~GrpcLibrary() {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   grpc_init();
   grpc_shutdown_blocking();
+}
+
+NoInterruptions::NoInterruptions() {
+  sigset_t Blocked;
+  ::sigfillset(&Blocked);
+  for (int Each : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGINT,
+                   SIGTERM, SIGQUIT, SIGHUP})
+    ::sigdelset(&Blocked, Each);
+  ::pthread_sigmask(SIG_BLOCK, &Blocked, &Before);
+}
+
+NoInterruptions::~NoInterruptions() {
+  ::pthread_sigmask(SIG_SETMASK, &Before, nullptr);
 }
 
 Expected<GrpcAddress> GrpcAddress::parse(const RunnerString &Address,
@@ -75,6 +89,47 @@ bool GrpcAddress::isLocal() const {
   return !Path.empty() || Host == "localhost" || Host == "[::1]" ||
          (Host.rfind("127.", 0) == 0 &&
           Host.find_first_not_of("0123456789.") == Host.npos);
+}
+
+std::shared_ptr<grpc::Channel>
+makeChannel(const GrpcAddress &To, const Security &By, size_t MaxMessage) {
+  grpc::ChannelArguments Args;
+  Args.SetMaxReceiveMessageSize(grpcLimit(MaxMessage));
+  Args.SetMaxSendMessageSize(-1);
+  // A request that may have been seen is not sent again.
+  Args.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  // Of its own, so that closing it closes the connection.
+  Args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // Nobody but the runner string says where the features go.
+  Args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  Args.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+  if (!By.serverName().empty())
+    Args.SetSslTargetNameOverride(By.serverName());
+  return grpc::CreateCustomChannel(To.target(), By.clientCredentials(), Args);
+}
+
+Status failedCall(const std::string &Name, const grpc::Status &How) {
+  std::string Why = How.error_message().substr(0, 500);
+  switch (How.error_code()) {
+  case grpc::StatusCode::OK:
+  case grpc::StatusCode::UNAVAILABLE:
+  case grpc::StatusCode::CANCELLED:
+    return Status::error(StatusCode::PeerClosed,
+                         Name + " closed the connection" +
+                             (Why.empty() ? "" : ": " + Why));
+  case grpc::StatusCode::DEADLINE_EXCEEDED:
+    return Status::error(StatusCode::Timeout, "no answer from " + Name);
+  case grpc::StatusCode::UNAUTHENTICATED:
+  case grpc::StatusCode::PERMISSION_DENIED:
+    return Status::error(StatusCode::Unavailable, Name + " refuses: " + Why);
+  case grpc::StatusCode::UNIMPLEMENTED:
+  case grpc::StatusCode::RESOURCE_EXHAUSTED:
+    return Status::error(StatusCode::Protocol, Name + ": " + Why);
+  default:
+    return Status::error(StatusCode::PeerError,
+                         Name + ": " + Why + " (gRPC code " +
+                             std::to_string(How.error_code()) + ")");
+  }
 }
 
 gpr_timespec grpcTime(Deadline D) {

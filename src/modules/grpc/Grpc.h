@@ -10,10 +10,15 @@
 #include "channel/Channel.h"
 #include "core/Recycler.h"
 #include "modules/grpc/FrameMessage.h"
+#include "modules/grpc/Security.h"
 
+#include <grpcpp/channel.h>
 #include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/status.h>
 
 #include <grpc/support/time.h>
+
+#include <csignal>
 
 namespace cbridge {
 
@@ -33,6 +38,18 @@ public:
   GrpcLibrary(const GrpcLibrary &) = delete;
 };
 
+/// gRPC begins a wait anew when a signal interrupts it, so that a timer of the
+/// compiler's could prolong it for ever. Those that end programs stay.
+class NoInterruptions {
+public:
+  NoInterruptions();
+  ~NoInterruptions();
+  NoInterruptions(const NoInterruptions &) = delete;
+
+private:
+  sigset_t Before;
+};
+
 constexpr const char ConverseMethod[] =
     "/compiler_bridge.v1.CompilerBridge/converse";
 
@@ -48,6 +65,13 @@ struct GrpcAddress {
   /// Whether nobody beyond this machine can get there.
   bool isLocal() const;
 };
+
+/// A client's connections to one server; makes none yet. Messages may be as
+/// large as MaxMessage when they come, and as large as they like when they go.
+std::shared_ptr<grpc::Channel>
+makeChannel(const GrpcAddress &To, const Security &By, size_t MaxMessage);
+/// What a call of Name's that failed means. PeerError: a server that raised.
+Status failedCall(const std::string &Name, const grpc::Status &How);
 
 gpr_timespec grpcTime(Deadline D);
 /// For a limit on messages with Size bytes of payload.

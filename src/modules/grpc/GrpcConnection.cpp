@@ -8,12 +8,9 @@
 #include "modules/grpc/Grpc.h"
 #include "os/Socket.h"
 
-#include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/security/credentials.h>
 
 #include <cerrno>
-#include <csignal>
 
 namespace cbridge {
 
@@ -26,41 +23,6 @@ using std::chrono::milliseconds;
 constexpr size_t LendFrom = size_t(16) << 10;
 /// How long a peer has to take our goodbye.
 constexpr milliseconds GoodbyeTime(200);
-
-std::shared_ptr<grpc::Channel> makeChannel(const GrpcAddress &To,
-                                           const ChannelOptions &Options) {
-  grpc::ChannelArguments Args;
-  Args.SetMaxReceiveMessageSize(grpcLimit(Options.MaxMessage));
-  Args.SetMaxSendMessageSize(-1);
-  // A request that may have been seen is not sent again.
-  Args.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  // Of its own, so that closing it closes the connection.
-  Args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // Nobody but the runner string says where the features go.
-  Args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  Args.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-  return grpc::CreateCustomChannel(To.target(),
-                                   grpc::InsecureChannelCredentials(), Args);
-}
-
-/// gRPC begins a wait anew when a signal interrupts it, so that a timer of the
-/// compiler's could prolong it for ever. Those that end programs stay.
-class NoInterruptions {
-public:
-  NoInterruptions() {
-    sigset_t Blocked;
-    ::sigfillset(&Blocked);
-    for (int Each : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGINT,
-                     SIGTERM, SIGQUIT, SIGHUP})
-      ::sigdelset(&Blocked, Each);
-    ::pthread_sigmask(SIG_BLOCK, &Blocked, &Before);
-  }
-  ~NoInterruptions() { ::pthread_sigmask(SIG_SETMASK, &Before, nullptr); }
-  NoInterruptions(const NoInterruptions &) = delete;
-
-private:
-  sigset_t Before;
-};
 
 /// What gRPC has for one session. In a forked child it is left alone: its
 /// threads are not there.
@@ -117,9 +79,11 @@ struct Call {
 class GrpcConnection : public Channel {
 public:
   GrpcConnection(std::unique_ptr<PeerProcess> Owned, std::unique_ptr<Call> With,
-                 size_t MaxMessage)
+                 const Security &By, size_t MaxMessage)
       : Peer(std::move(Owned)), C(std::move(With)), MaxMessage(MaxMessage),
-        Process(os::processMark()), Name(Peer->name()) {}
+        Process(os::processMark()), Name(Peer->name()) {
+    By.sign(C->Context);
+  }
   ~GrpcConnection() override;
 
   Status open(Deadline Until);
@@ -183,26 +147,12 @@ Status GrpcConnection::whyEnded(Deadline Until) {
   if (!C->await(Call::Ending, Until & Deadline::in(milliseconds(1000))))
     return Status::error(StatusCode::PeerClosed,
                          Name + " closed the connection");
-  std::string Why = C->End.error_message().substr(0, 500);
-  switch (C->End.error_code()) {
-  case grpc::StatusCode::OK:
-  case grpc::StatusCode::UNAVAILABLE:
-  case grpc::StatusCode::CANCELLED:
+  Status Why = failedCall(Name, C->End);
+  // A server that raised, in another language.
+  if (Why.code() == StatusCode::PeerError)
     return Status::error(StatusCode::PeerClosed,
-                         Name + " closed the connection" +
-                             (Why.empty() ? "" : ": " + Why));
-  case grpc::StatusCode::UNAUTHENTICATED:
-  case grpc::StatusCode::PERMISSION_DENIED:
-    return Status::error(StatusCode::Unavailable, Name + " refuses: " + Why);
-  case grpc::StatusCode::UNIMPLEMENTED:
-  case grpc::StatusCode::RESOURCE_EXHAUSTED:
-  case grpc::StatusCode::INTERNAL:
-    return Status::error(StatusCode::Protocol, Name + ": " + Why);
-  default: // a server that raised, in another language
-    return Status::error(StatusCode::PeerClosed,
-                         Name + " ended the session: " + Why + " (gRPC code " +
-                             std::to_string(C->End.error_code()) + ")");
-  }
+                         Name + " ended the session: " + Why.message());
+  return Why;
 }
 
 Status GrpcConnection::send(FrameHeader Header, const Message &Payload,
@@ -239,8 +189,29 @@ Expected<Frame> GrpcConnection::receive(Deadline Until) {
   return F;
 }
 
+/// What a channel that does not connect says: only a call gets to know it.
+std::string whyNotConnected(const std::shared_ptr<grpc::Channel> &Made,
+                            Deadline Until) {
+  grpc::CompletionQueue Queue;
+  grpc::ClientContext Context;
+  grpc::Status Why;
+  Context.set_deadline(grpcTime(Until));
+  grpc::ByteBuffer Nothing, Answer;
+  auto Call = grpc::GenericStub(Made).PrepareUnaryCall(&Context, ConverseMethod,
+                                                       Nothing, &Queue);
+  Call->StartCall();
+  Call->Finish(&Answer, &Why, &Answer);
+  void *Tag;
+  bool Ok;
+  Queue.Next(&Tag, &Ok);
+  Queue.Shutdown();
+  while (Queue.Next(&Tag, &Ok)) {
+  }
+  return Why.error_message().substr(0, 500);
+}
+
 /// One try: whether somebody takes our connection by then.
-PeerProcess::Attempt tryConnect(const GrpcAddress &To,
+PeerProcess::Attempt tryConnect(const GrpcAddress &To, const Security &By,
                                 const ChannelOptions &Options, Deadline Until,
                                 const std::string &Name,
                                 std::unique_ptr<Call> &For, Status &Why) {
@@ -254,15 +225,22 @@ PeerProcess::Attempt tryConnect(const GrpcAddress &To,
   NoInterruptions During; // which gRPC's threads inherit
   For = std::make_unique<Call>();
   std::shared_ptr<grpc::Channel> &Made = For->Channel;
-  Made = makeChannel(To, Options);
+  Made = makeChannel(To, By, Options.MaxMessage);
   for (;;) {
     grpc_connectivity_state State = Made->GetState(/*try_to_connect=*/true);
     if (State == GRPC_CHANNEL_READY)
       return PeerProcess::Attempt::Connected;
     if (State == GRPC_CHANNEL_TRANSIENT_FAILURE ||
         State == GRPC_CHANNEL_SHUTDOWN) {
-      Why = nobodyServes(Name, "it takes no connection");
-      break;
+      std::string Said = By.usesTls() ? whyNotConnected(Made, Until) : "";
+      bool Refused = Said.find("andshake") != Said.npos ||
+                     Said.find("certificate") != Said.npos;
+      Why = Refused ? Status::error(StatusCode::Unavailable,
+                                    Name + ": no TLS with it: " + Said)
+                    : nobodyServes(Name, "it takes no connection");
+      For.reset();
+      return Refused ? PeerProcess::Attempt::Failed
+                     : PeerProcess::Attempt::Absent;
     }
     if (!Made->WaitForStateChange(State, grpcTime(Until))) {
       Why = Status::error(StatusCode::Timeout,
@@ -271,8 +249,6 @@ PeerProcess::Attempt tryConnect(const GrpcAddress &To,
       return PeerProcess::Attempt::Failed;
     }
   }
-  For.reset();
-  return PeerProcess::Attempt::Absent;
 }
 
 } // namespace
@@ -284,6 +260,9 @@ Expected<std::unique_ptr<Channel>> connectGrpc(const RunnerString &Address,
   if (!Wait)
     return Wait.status();
   Deadline Until = Deadline::in(*Wait);
+  Expected<Security> By = Security::ofClient(Address);
+  if (!By)
+    return By.status();
   Expected<PeerProcess> Started = PeerProcess::start(Address);
   if (!Started)
     return Started.status();
@@ -301,12 +280,12 @@ Expected<std::unique_ptr<Channel>> connectGrpc(const RunnerString &Address,
   std::unique_ptr<Call> C;
   std::string Name = Address.scheme() + ":" + Peer->target();
   Status S = Peer->connect(Address, Options, [&](Status &Why) {
-    return tryConnect(*To, Options, Until, Name, C, Why);
+    return tryConnect(*To, *By, Options, Until, Name, C, Why);
   });
   if (!S.ok())
     return Failed(S);
   auto Made = std::make_unique<GrpcConnection>(std::move(Peer), std::move(C),
-                                               Options.MaxMessage);
+                                               *By, Options.MaxMessage);
   if (S = Made->open(Until); !S.ok()) {
     Made->abandon(Deadline::in(std::chrono::seconds(0)));
     return S;

@@ -84,7 +84,7 @@ public:
   GrpcListener(GrpcAddress Where, const ChannelOptions &Options)
       : Where(std::move(Where)), Options(Options), Process(os::processMark()) {}
   ~GrpcListener() override;
-  Status open(const std::string &Name);
+  Status open(const RunnerString &Address, Security By);
 
   Expected<std::unique_ptr<Channel>> accept(Deadline Until) override;
   bool ready() override { return Server->readable(); }
@@ -138,26 +138,33 @@ Status GrpcListener::takePath(const std::string &Of) {
   return Status();
 }
 
-Status GrpcListener::open(const std::string &Of) {
-  Name = Of;
+Status GrpcListener::open(const RunnerString &Address, Security By) {
+  Name = "grpc:" + Address.target();
   if (!Where.Path.empty())
-    if (Status S = takePath(Of); !S)
+    if (Status S = takePath(Name); !S)
       return S;
   Server = std::make_shared<GrpcServer>();
   int Port = 0;
   std::string Target =
       Where.Path.empty() ? Where.Host + ":" + Where.Port : "unix:" + Where.Path;
-  if (!Server->start(Target, grpcLimit(Options.MaxMessage), Port)) {
+  bool Tls = By.usesTls();
+  if (!Server->start(Target, std::move(By), grpcLimit(Options.MaxMessage),
+                     Port)) {
     Server.reset();
-    return Status::error(StatusCode::Unavailable,
-                         "cannot serve " + Of +
-                             ": another peer serves it, or it is not an "
-                             "address of this machine");
+    return Status::error(
+        StatusCode::Unavailable,
+        "cannot serve " + Name +
+            ": another peer serves it, or it is not an "
+            "address of this machine" +
+            (Tls ? ", or tls_key= is not the key of tls_cert=" : ""));
   }
   if (!Where.Path.empty())
     ::chmod(Where.Path.c_str(), 0600);
   else if (Where.Port == "0")
     Name = Chosen = "grpc:" + Where.Host + ":" + std::to_string(Port);
+  // Options are each end's own.
+  if (Chosen.empty() && Address.hasOptions())
+    Chosen = "grpc:" + RunnerString::escape(Address.target());
   return Status();
 }
 
@@ -186,12 +193,11 @@ Expected<std::unique_ptr<Listener>> listenGrpc(const RunnerString &Address,
   Expected<GrpcAddress> Where = GrpcAddress::parse(Address, Address.target());
   if (!Where)
     return Where.status();
-  if (!Where->isLocal())
-    return Address.errorAtTarget(
-        "anybody who reaches this address could be the compiler; serve "
-        "127.0.0.1 or unix:PATH, and let ssh carry it to other machines");
+  Expected<Security> By = Security::ofServer(Address, *Where);
+  if (!By)
+    return By.status();
   auto L = std::make_unique<GrpcListener>(*Where, Options);
-  if (Status S = L->open("grpc:" + Address.target()); !S)
+  if (Status S = L->open(Address, std::move(*By)); !S)
     return S;
   return L;
 }

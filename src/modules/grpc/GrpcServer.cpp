@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "modules/grpc/GrpcServer.h"
 
-#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 
 #include <csignal>
@@ -118,7 +117,10 @@ void ServedCall::done(Step S, bool Ok) {
     if (!Ok)
       return; // the server stops
     Of->acceptNext();
-    if (Context.method() == ConverseMethod)
+    if (!Of->Guard.allows(Context.client_metadata()))
+      end(grpc::Status(grpc::StatusCode::UNAUTHENTICATED,
+                       "the call has not the token of this peer"));
+    else if (Context.method() == ConverseMethod)
       read();
     else
       end(grpc::Status(grpc::StatusCode::UNIMPLEMENTED,
@@ -165,13 +167,15 @@ void ServedCall::done(Step S, bool Ok) {
 
 GrpcServer::~GrpcServer() { stop(); }
 
-bool GrpcServer::start(const std::string &Target, int MaxMessage, int &Port) {
+bool GrpcServer::start(const std::string &Target, Security By, int MaxMessage,
+                       int &Port) {
+  Guard = std::move(By);
   grpc::ServerBuilder Builder;
   Builder.SetMaxReceiveMessageSize(MaxMessage);
   Builder.SetMaxSendMessageSize(-1);
   // Two peers would share the compilers of an address.
   Builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  Builder.AddListeningPort(Target, grpc::InsecureServerCredentials(), &Port);
+  Builder.AddListeningPort(Target, Guard.serverCredentials(), &Port);
   Builder.RegisterAsyncGenericService(&Service);
   Queue = Builder.AddCompletionQueue();
   Server = Builder.BuildAndStart();

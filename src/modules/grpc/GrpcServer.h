@@ -83,8 +83,8 @@ private:
 class GrpcServer : public std::enable_shared_from_this<GrpcServer> {
 public:
   ~GrpcServer();
-  /// Whether it serves; Port is the one it has.
-  bool start(const std::string &Target, int MaxMessage, int &Port);
+  /// Whether it serves those that By allows; Port is the one it has.
+  bool start(const std::string &Target, Security By, int MaxMessage, int &Port);
   /// Ends all calls and the thread.
   void stop();
 
@@ -115,6 +115,7 @@ private:
   void run();
 
   GrpcLibrary Library; // first, so that it ends last
+  Security Guard;
   grpc::AsyncGenericService Service;
   std::unique_ptr<grpc::ServerCompletionQueue> Queue;
   std::unique_ptr<grpc::Server> Server;

@@ -18,10 +18,15 @@ static constexpr const cbridge_serializer_type *Serializers[] = {&Protobuf,
                                                                  nullptr};
 static constexpr char Help[] =
     "grpc:HOST:PORT or grpc:unix:PATH asks a peer by gRPC";
-static constexpr const char *Keys[] = {"spawn", "connect", nullptr};
+static constexpr const char *Keys[] = {"spawn",      "connect", "tls_ca",
+                                       "tls_cert",   "tls_key", "tls_name",
+                                       "token_file", nullptr};
+static constexpr const char *ListenKeys[] = {"tls_ca", "tls_cert", "tls_key",
+                                             "token_file", nullptr};
 static constexpr cbridge_channel_type Grpc =
-    exportChannel<connectGrpc, listenGrpc>(
-        "grpc", Help, Keys, /*ManySessions=*/true, /*Serdes=*/"protobuf");
+    exportChannel<connectGrpc, listenGrpc>("grpc", Help, Keys,
+                                           /*ManySessions=*/true,
+                                           /*Serdes=*/"protobuf", ListenKeys);
 static constexpr const cbridge_channel_type *Channels[] = {&Grpc, nullptr};
 static constexpr const char *MethodKeys[] = {"role",    "announce", "proto",
                                              "service", "method",   nullptr};

@@ -41,8 +41,11 @@ public:
       const std::multimap<grpc::string_ref, grpc::string_ref> &Metadata) const;
   /// The name that the server's certificate must have, or empty.
   const std::string &serverName() const { return ServerName; }
+  bool usesTls() const { return Tls; }
 
 private:
+  static Expected<Security> read(const RunnerString &Address);
+
   std::string Authorities, Certificate, Key, Token, ServerName;
   bool Tls = false;
 };
