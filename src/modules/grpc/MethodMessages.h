@@ -48,6 +48,8 @@ public:
   /// Reads the message that the compiler receives; it comes from outside. A
   /// step 0 or a failure has no decision and leaves To as it was.
   virtual Expected<Answered> decode(Bytes From, DecodedTensors &To) = 0;
+  /// Whether what is sent has a place for the end of an episode.
+  virtual bool tellsEnds() const { return true; }
 };
 
 /// A method and its messages.

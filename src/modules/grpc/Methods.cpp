@@ -8,20 +8,25 @@
 
 namespace cbridge {
 
+static constexpr std::string_view Roles[] = {"client", "server"};
+
 bool isForMethod(const RunnerString &R) {
-  return R.option("role") == "server" || R.has("proto");
+  // Those that are wrong, too: the channel would not notice.
+  return R.option("role", Roles[0]) != Roles[0] || R.has("announce") ||
+         R.has("proto");
 }
 
 Expected<EngineSource> openMethod(const RunnerString &R, const Signature &Sig) {
-  static constexpr std::string_view Roles[] = {"client", "server"};
   Expected<std::string> Role = R.choice("role", Roles);
   if (!Role)
     return Role.status();
   bool Serving = *Role == "server";
-  // TODO-BASE: userMethod, callMethod, serveMethod
-  (void)Sig;
-  return Status::error(StatusCode::Unsupported,
-                       Serving ? "role=server" : "proto=");
+  if (R.has("announce") && !Serving)
+    return R.errorAt("announce", "only role=server has an address to announce");
+  if (!R.has("proto"))
+    return serveMethod(R, Sig, getObservation(Sig));
+  // TODO-BASE: userMethod, callMethod
+  return Status::error(StatusCode::Unsupported, "proto=");
 }
 
 } // namespace cbridge
