@@ -60,6 +60,12 @@ struct Method {
   bool Streams = false;
   /// Makes the messages of one runner.
   std::function<std::unique_ptr<MethodMessages>()> NewMessages;
+  /// Whether the received message has a place for the step. Without one, the
+  /// first call of an episode is not looked at.
+  bool Steps = true;
+  /// Of a server: fields that are appended to the answer of a step 0. Messages
+  /// of Protocol Buffers may be put one behind the other.
+  std::string Introduction = {};
 };
 
 } // namespace cbridge

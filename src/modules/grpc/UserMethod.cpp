@@ -35,6 +35,7 @@ Expected<Method> userMethod(const RunnerString &R, const Signature &Sig,
   Method Made;
   Made.Path = "/" + M.service()->full_name() + "/" + M.name();
   Made.Streams = M.client_streaming();
+  Made.Steps = (*Binding)->AnsweredStep != nullptr;
   Made.NewMessages = [Of = *Binding] {
     return std::make_unique<UserMessages>(Of);
   };
