@@ -69,6 +69,8 @@ namespace {
 /// Between the tries to reach a server that restarts.
 constexpr milliseconds FirstPause(10), LongestPause(1000);
 
+constexpr milliseconds Rounding(100);
+
 class UnaryCaller : public MethodCaller {
   GrpcLibrary Library; // first, so that it ends last
 
@@ -107,8 +109,10 @@ private:
 grpc::Status UnaryCaller::once(const grpc::ByteBuffer &Asked, Deadline Until) {
   grpc::ClientContext Context;
   grpc::Status End;
-  // The server gets to know it, too.
-  Context.set_deadline(grpcTime(Until));
+  // The server gets to know it, too. A little later, since gRPC rounds: we do
+  // not give up before our time.
+  if (!Until.isNever())
+    Context.set_deadline(grpcTime(Deadline::at(Until.end() + Rounding)));
   Route.By.sign(Context);
   Answer.Clear();
   auto Reader = grpc::GenericStub(Over).PrepareUnaryCall(&Context, Route.Path,
@@ -138,10 +142,7 @@ Status UnaryCaller::call(const Message &Sent, Deadline Until) {
     grpc::Status End = once(Asked, Until);
     if (End.ok())
       return Status();
-    // gRPC's clock is coarser than ours.
-    bool Late = End.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED &&
-                Until.remaining() < milliseconds(50);
-    if (Late || Until.passed())
+    if (Until.passed())
       return Route.tooLate(Why);
     if (End.error_code() != grpc::StatusCode::UNAVAILABLE)
       return Route.failed(End);
