@@ -11,15 +11,11 @@
 
 namespace cbridge {
 
-namespace pb = google::protobuf;
-
-BesideFields bindBeside(const pb::Descriptor *To,
+BesideFields bindBeside(const MessageType *To,
                         const std::vector<FieldBinding> &Bound) {
   auto Free = [&](const char *Name) -> Field {
-    Field F = To->FindFieldByName(Name);
-    if (!F || F->is_repeated() ||
-        F->cpp_type() == pb::FieldDescriptor::CPPTYPE_MESSAGE ||
-        F->real_containing_oneof())
+    Field F = To->find(Name);
+    if (!F || F->Repeated || F->isMessage() || F->Oneof >= 0)
       return nullptr;
     for (const FieldBinding &B : Bound)
       if (B.Leaf == F && B.Outer.empty() && !B.Each)
@@ -28,25 +24,24 @@ BesideFields bindBeside(const pb::Descriptor *To,
   };
   auto Number = [&](const char *Name) {
     Field F = Free(Name);
-    ElementType T = F ? elementTypeOf(F) : ElementType::String;
-    bool Fits = F && F->cpp_type() != pb::FieldDescriptor::CPPTYPE_ENUM &&
-                T >= ElementType::Int32 && T <= ElementType::UInt64;
+    ElementType T = F ? elementTypeOf(F->Kind) : ElementType::String;
+    bool Fits =
+        F && !F->Enum && T >= ElementType::Int32 && T <= ElementType::UInt64;
     return Fits ? F : nullptr;
   };
   auto Bool = [&](const char *Name) {
     Field F = Free(Name);
-    return F && elementTypeOf(F) == ElementType::Bool ? F : nullptr;
+    return F && elementTypeOf(F->Kind) == ElementType::Bool ? F : nullptr;
   };
   BesideFields Of;
   Of.Step = Number("step");
   Of.Runner = Number("runner");
   Of.Context = Free("context");
-  if (Of.Context &&
-      Of.Context->cpp_type() != pb::FieldDescriptor::CPPTYPE_STRING)
+  if (Of.Context && !Of.Context->isText())
     Of.Context = nullptr;
   Of.Reward = Free("reward");
-  if (Of.Reward && elementTypeOf(Of.Reward) != ElementType::Float &&
-      elementTypeOf(Of.Reward) != ElementType::Double)
+  if (Of.Reward && elementTypeOf(Of.Reward->Kind) != ElementType::Float &&
+      elementTypeOf(Of.Reward->Kind) != ElementType::Double)
     Of.Reward = nullptr;
   Of.Terminated = Bool("terminated");
   if (!Of.Terminated)
@@ -55,7 +50,7 @@ BesideFields bindBeside(const pb::Descriptor *To,
   return Of;
 }
 
-Status checkRequired(const pb::Descriptor *To,
+Status checkRequired(const MessageType *To,
                      const std::vector<FieldBinding> &Bound,
                      const BesideFields &Beside, const char *What) {
   // What is set, of the message at the end of each way.
@@ -77,17 +72,17 @@ Status checkRequired(const pb::Descriptor *To,
     Go(B.Leaf);
   }
   for (const auto &[Way, Fields] : Set) {
-    const pb::Descriptor *In = Way.empty() ? To : Way.back()->message_type();
-    for (int I = 0; I < In->field_count(); ++I) {
-      Field F = In->field(I);
-      if (!F->is_required() ||
+    const MessageType *In = Way.empty() ? To : Way.back()->Message;
+    for (const FieldType &Each : In->Fields) {
+      Field F = &Each;
+      if (!F->Required ||
           std::find(Fields.begin(), Fields.end(), F) != Fields.end())
         continue;
       std::string Path;
-      for (Field Each : Way)
-        Path += Each->name() + ".";
+      for (Field On : Way)
+        Path += On->Name + ".";
       return Status::error(StatusCode::ShapeMismatch,
-                           To->full_name() + " requires '" + Path + F->name() +
+                           To->FullName + " requires '" + Path + F->Name +
                                "', for which there is no " + What);
     }
   }

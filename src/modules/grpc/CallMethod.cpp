@@ -16,8 +16,6 @@ namespace cbridge {
 namespace {
 
 constexpr std::chrono::seconds DefaultTimeout(10);
-/// Small messages can stand for large ones in memory.
-constexpr size_t DefaultMaxMessage = size_t(64) << 20;
 
 /// What the runners of a model share.
 struct CalledModel {
@@ -177,7 +175,8 @@ Expected<EngineSource> callMethod(const RunnerString &R, const Signature &Sig,
     return Timeout.status();
   if (*Timeout <= std::chrono::nanoseconds::zero())
     return R.errorAt("timeout", "a decision needs more than no time");
-  Expected<size_t> MaxMessage = R.byteSize("max_message", DefaultMaxMessage);
+  Expected<size_t> MaxMessage =
+      R.byteSize("max_message", ChannelOptions().MaxMessage);
   if (!MaxMessage)
     return MaxMessage.status();
   Expected<std::chrono::nanoseconds> Wait = R.duration("connect", *Timeout);

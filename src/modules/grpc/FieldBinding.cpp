@@ -11,32 +11,6 @@
 
 namespace cbridge {
 
-namespace pb = google::protobuf;
-
-ElementType elementTypeOf(Field F) {
-  switch (F->cpp_type()) {
-  case pb::FieldDescriptor::CPPTYPE_INT32:
-  case pb::FieldDescriptor::CPPTYPE_ENUM:
-    return ElementType::Int32;
-  case pb::FieldDescriptor::CPPTYPE_INT64:
-    return ElementType::Int64;
-  case pb::FieldDescriptor::CPPTYPE_UINT32:
-    return ElementType::UInt32;
-  case pb::FieldDescriptor::CPPTYPE_UINT64:
-    return ElementType::UInt64;
-  case pb::FieldDescriptor::CPPTYPE_FLOAT:
-    return ElementType::Float;
-  case pb::FieldDescriptor::CPPTYPE_DOUBLE:
-    return ElementType::Double;
-  case pb::FieldDescriptor::CPPTYPE_BOOL:
-    return ElementType::Bool;
-  case pb::FieldDescriptor::CPPTYPE_STRING:
-  case pb::FieldDescriptor::CPPTYPE_MESSAGE:
-    break;
-  }
-  return ElementType::String;
-}
-
 namespace {
 
 using Route = std::vector<Field>;
@@ -46,32 +20,30 @@ constexpr size_t MaxDepth = 50;
 /// Fields to look at for one name, so that no file makes us look for ever.
 constexpr size_t MaxSteps = 100000;
 
-bool isMessage(Field F) {
-  return F->cpp_type() == pb::FieldDescriptor::CPPTYPE_MESSAGE;
-}
-bool isGroup(Field F) { return F->type() == pb::FieldDescriptor::TYPE_GROUP; }
 /// A message that a way may lead through.
-bool isPassable(Field F) { return isMessage(F) && !F->is_map() && !isGroup(F); }
+bool isPassable(Field F) {
+  return F->isMessage() && !F->isMap() && !F->isGroup();
+}
 
 std::string pathOf(const Route &Way) {
   std::string Path;
   for (Field F : Way)
-    Path += (Path.empty() ? "" : ".") + F->name();
+    Path += (Path.empty() ? "" : ".") + F->Name;
   return Path;
 }
 
 /// "repeated int64", "enum Kind".
 std::string typeOf(Field F) {
-  std::string Type = F->type_name();
-  if (F->type() == pb::FieldDescriptor::TYPE_ENUM)
-    Type += " " + F->enum_type()->name();
-  return (F->is_repeated() ? "repeated " : "") + Type;
+  std::string Type = toString(F->Kind);
+  if (F->Enum)
+    Type += " " + F->Enum->Name;
+  return (F->Repeated ? "repeated " : "") + Type;
 }
 
 /// All ways to fields of a name in messages below Top.
 class Search {
 public:
-  Search(const pb::Descriptor *Top, const std::string &Name)
+  Search(const MessageType *Top, const std::string &Name)
       : Top(Top), Name(Name) {
     visit(Top);
   }
@@ -79,39 +51,38 @@ public:
   size_t Steps = 0;
 
 private:
-  void visit(const pb::Descriptor *In) {
+  void visit(const MessageType *In) {
     if (Way.size() >= MaxDepth)
       return;
-    for (int I = 0; I < In->field_count() && ++Steps < MaxSteps; ++I) {
-      Field F = In->field(I);
-      if (!isPassable(F) || isOnWay(F->message_type()))
+    for (const FieldType &Each : In->Fields) {
+      Field F = &Each;
+      if (++Steps >= MaxSteps)
+        return;
+      if (!isPassable(F) || isOnWay(F->Message))
         continue;
       Way.push_back(F);
-      if (Field Leaf = F->message_type()->FindFieldByName(Name);
-          Leaf && !isMessage(Leaf)) {
+      if (Field Leaf = F->Message->find(Name); Leaf && !Leaf->isMessage()) {
         Found.push_back(Way);
         Found.back().push_back(Leaf);
       }
-      visit(F->message_type());
+      visit(F->Message);
       Way.pop_back();
     }
   }
   /// A list of nodes would be found at any depth.
-  bool isOnWay(const pb::Descriptor *D) const {
-    return D == Top || std::any_of(Way.begin(), Way.end(), [&](Field F) {
-             return F->message_type() == D;
-           });
+  bool isOnWay(const MessageType *D) const {
+    return D == Top || std::any_of(Way.begin(), Way.end(),
+                                   [&](Field F) { return F->Message == D; });
   }
 
-  const pb::Descriptor *Top;
+  const MessageType *Top;
   const std::string &Name;
   Route Way;
 };
 
 class Binder {
 public:
-  Binder(const pb::Descriptor *To, Direction Way, const char *What,
-         const char *In)
+  Binder(const MessageType *To, Direction Way, const char *What, const char *In)
       : To(To), Way(Way), What(What), In(In) {}
 
   Expected<FieldBinding> bind(const TensorSpec &Spec) const {
@@ -131,12 +102,12 @@ public:
     B.Leaf = Found->back();
     Found->pop_back();
     for (Field F : *Found) {
-      if (F->is_repeated() && B.Each)
+      if (F->Repeated && B.Each)
         return B.error(StatusCode::ShapeMismatch,
                        "'" + B.Path +
                            "' lies in more than one repeated "
                            "message");
-      if (F->is_repeated())
+      if (F->Repeated)
         B.Each = F;
       else
         (B.Each ? B.Inner : B.Outer).push_back(F);
@@ -154,14 +125,14 @@ private:
   }
   /// What is in the way at F, if something is.
   Status checkPassable(const FieldBinding &B, Field F) const {
-    if (F->is_map())
-      return mismatch(B, "'" + F->name() + "' is a map, which no tensor is");
-    if (isGroup(F))
-      return mismatch(B, "'" + F->name() +
+    if (F->isMap())
+      return mismatch(B, "'" + F->Name + "' is a map, which no tensor is");
+    if (F->isGroup())
+      return mismatch(B, "'" + F->Name +
                              "' is a group, which is not "
                              "supported; make it a message");
-    if (!isMessage(F))
-      return mismatch(B, "'" + F->name() + "' is of type " + typeOf(F) +
+    if (!F->isMessage())
+      return mismatch(B, "'" + F->Name + "' is of type " + typeOf(F) +
                              ", which has no fields");
     return Status();
   }
@@ -169,7 +140,7 @@ private:
   Status checkType(const FieldBinding &B) const;
   Status checkShape(const FieldBinding &B) const;
 
-  const pb::Descriptor *To;
+  const MessageType *To;
   Direction Way;
   const char *What, *In;
 };
@@ -177,18 +148,18 @@ private:
 Expected<Route> Binder::find(const FieldBinding &B) const {
   const std::string &Name = B.Spec.name();
   Route Found;
-  const pb::Descriptor *Here = To;
+  const MessageType *Here = To;
   for (size_t At = 0;;) {
     size_t Dot = Name.find('.', At);
     std::string Part = Name.substr(At, Dot - At);
-    Field F = Here->FindFieldByName(Part);
+    Field F = Here->find(Part);
     if (!F && Dot == Name.npos && Found.empty())
       break;
     if (!F)
-      return mismatch(B, Here->full_name() + " has no field '" + Part + "'");
+      return mismatch(B, Here->FullName + " has no field '" + Part + "'");
     Found.push_back(F);
     if (Dot == Name.npos) {
-      if (!isMessage(F))
+      if (!F->isMessage())
         return Found;
       if (Status S = checkPassable(B, F); !S)
         return S;
@@ -200,18 +171,18 @@ Expected<Route> Binder::find(const FieldBinding &B) const {
       return S;
     if (Found.size() >= MaxDepth)
       return mismatch(B, "lies too deep");
-    Here = F->message_type();
+    Here = F->Message;
     At = Dot + 1;
   }
   Search Nested(To, Name);
   if (Nested.Steps >= MaxSteps)
-    return mismatch(B, To->full_name() + " has too many nested messages to "
-                                         "look for it; write its path, with "
-                                         "dots");
+    return mismatch(B, To->FullName + " has too many nested messages to "
+                                      "look for it; write its path, with "
+                                      "dots");
   if (Nested.Found.size() == 1)
     return Nested.Found[0];
   if (Nested.Found.empty())
-    return mismatch(B, To->full_name() + " has no field of that name");
+    return mismatch(B, To->FullName + " has no field of that name");
   std::string Paths;
   for (const Route &Each : Nested.Found)
     if (Paths.size() < 500)
@@ -250,10 +221,10 @@ const char *fieldTypeFor(ElementType T, Direction Way) {
 }
 
 Status Binder::checkType(const FieldBinding &B) const {
-  ElementType Ours = B.Spec.type(), Theirs = elementTypeOf(B.Leaf);
+  ElementType Ours = B.Spec.type(), Theirs = elementTypeOf(B.Leaf->Kind);
   bool Sent = Way == Direction::Sent, Fits;
-  if (B.Leaf->type() == pb::FieldDescriptor::TYPE_BYTES)
-    Fits = B.Spec.isString() || !B.Leaf->is_repeated();
+  if (B.Leaf->Kind == ProtoKind::Bytes)
+    Fits = B.Spec.isString() || !B.Leaf->Repeated;
   else if (B.isEnum()) // an int64_t that is none is found out when it is sent
     Fits = Ours == ElementType::Int64 || Ours == ElementType::Int32 ||
            (Sent && fits(Ours, ElementType::Int32));
@@ -262,7 +233,7 @@ Status Binder::checkType(const FieldBinding &B) const {
   if (Fits)
     return Status();
   std::string Need = fieldTypeFor(Ours, Way);
-  if (B.Leaf->is_repeated() && Need != "bytes")
+  if (B.Leaf->Repeated && Need != "bytes")
     Need = "repeated " + Need;
   std::string Type(toString(Ours));
   return B.error(
@@ -278,9 +249,9 @@ Status Binder::checkShape(const FieldBinding &B) const {
   const std::string Name = typeOf(B.Leaf) + " '" + B.Path + "'";
   if (B.Each && B.Spec.shape().empty())
     return mismatch(B, Name + " has an element for each of the repeated '" +
-                           B.Each->name() + "'; " + Type + " has only one");
+                           B.Each->Name + "'; " + Type + " has only one");
   Span<const int64_t> Rest = B.leafShape();
-  bool Many = B.Leaf->is_repeated() || B.isRaw();
+  bool Many = B.Leaf->Repeated || B.isRaw();
   if (!Many) {
     bool One = std::all_of(Rest.begin(), Rest.end(),
                            [](int64_t Extent) { return Extent == 1; });
@@ -322,19 +293,18 @@ Status checkPair(const FieldBinding &A, const FieldBinding &B) {
   if (L == Left.end() || R == Right.end())
     return B.error(StatusCode::ShapeMismatch,
                    "'" + B.Path + "' is " + A.Who + " already");
-  const pb::OneofDescriptor *Of = (*L)->real_containing_oneof();
-  if (Of && Of == (*R)->real_containing_oneof())
-    return B.error(StatusCode::ShapeMismatch, "of the oneof '" + Of->name() +
-                                                  "' only one can be there, "
-                                                  "and " +
-                                                  A.Who + " is it");
+  // Both are fields of the same message.
+  if ((*L)->Oneof >= 0 && (*L)->Oneof == (*R)->Oneof)
+    return B.error(StatusCode::ShapeMismatch,
+                   "only one of '" + (*L)->Name + "' and '" + (*R)->Name +
+                       "' can be there, and " + A.Who + " is it");
   return Status();
 }
 
 } // namespace
 
 Expected<std::vector<FieldBinding>>
-bindFields(const pb::Descriptor *To, const std::vector<TensorSpec> &Specs,
+bindFields(const MessageType *To, const std::vector<TensorSpec> &Specs,
            Direction Way, const char *What, const char *In) {
   Binder With(To, Way, What, In);
   std::vector<FieldBinding> All;

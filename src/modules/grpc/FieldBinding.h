@@ -7,13 +7,9 @@
 #ifndef CBRIDGE_MODULES_GRPC_FIELDBINDING_H
 #define CBRIDGE_MODULES_GRPC_FIELDBINDING_H
 
-#include <cbridge/TensorSpec.h>
-
-#include <google/protobuf/descriptor.h>
+#include "modules/grpc/ProtoTypes.h"
 
 namespace cbridge {
-
-using Field = const google::protobuf::FieldDescriptor *;
 
 enum class Direction { Sent, Received };
 
@@ -42,17 +38,9 @@ struct FieldBinding {
   }
   /// The leaf holds the elements as they lie in memory.
   bool isRaw() const {
-    return Leaf->type() == google::protobuf::FieldDescriptor::TYPE_BYTES &&
-           !Spec.isString();
+    return Leaf->Kind == ProtoKind::Bytes && !Spec.isString();
   }
-  bool isEnum() const {
-    return Leaf->type() == google::protobuf::FieldDescriptor::TYPE_ENUM;
-  }
-  /// Unknown numbers are no values of the enum.
-  bool isClosed() const {
-    return isEnum() && Leaf->file()->syntax() !=
-                           google::protobuf::FileDescriptor::SYNTAX_PROTO3;
-  }
+  bool isEnum() const { return Leaf->Kind == ProtoKind::Enum; }
   Status error(StatusCode Code, const std::string &Why) const {
     return Status::error(Code, Who + ": " + Why);
   }
@@ -72,14 +60,13 @@ struct BesideFields {
 /// The fields of To that the tensors Specs are. What: "input", "output". In:
 /// "request", "reply".
 Expected<std::vector<FieldBinding>>
-bindFields(const google::protobuf::Descriptor *To,
-           const std::vector<TensorSpec> &Specs, Direction Way,
-           const char *What, const char *In);
+bindFields(const MessageType *To, const std::vector<TensorSpec> &Specs,
+           Direction Way, const char *What, const char *In);
 /// What is left for those that have a meaning.
-BesideFields bindBeside(const google::protobuf::Descriptor *To,
+BesideFields bindBeside(const MessageType *To,
                         const std::vector<FieldBinding> &Bound);
 /// Of a message that is sent: nothing that its reader requires is left out.
-Status checkRequired(const google::protobuf::Descriptor *To,
+Status checkRequired(const MessageType *To,
                      const std::vector<FieldBinding> &Bound,
                      const BesideFields &Beside, const char *What);
 
@@ -105,9 +92,6 @@ constexpr bool fits(ElementType From, ElementType To) {
   return IsSigned(From) == IsSigned(To) ? Bits(From) <= Bits(To)
                                         : Bits(From) < Bits(To);
 }
-
-/// What the elements of a field are in memory; an enum's are numbers.
-ElementType elementTypeOf(Field F);
 
 } // namespace cbridge
 

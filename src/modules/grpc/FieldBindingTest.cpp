@@ -95,10 +95,10 @@ TEST(FieldBindingTest, TwoThatAreOne) {
             "input 'nodes.weights': 'nodes.weights' is input 'weights' "
             "already");
   EXPECT_EQ(sentBoth(spec<int64_t>("left"), spec<int64_t>("right")),
-            "input 'right': of the oneof 'choice' only one can be there, and "
+            "input 'right': only one of 'left' and 'right' can be there, and "
             "input 'left' is it");
   EXPECT_EQ(sentBoth(spec<int64_t>("left"), spec<int64_t>("other.within")),
-            "input 'other.within': of the oneof 'choice' only one can be "
+            "input 'other.within': only one of 'left' and 'other' can be "
             "there, and input 'left' is it");
   EXPECT_EQ(sentBoth(spec<int64_t>("left"), spec<int64_t>("maybe")), "");
 }

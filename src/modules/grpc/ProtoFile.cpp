@@ -6,39 +6,26 @@
 //===----------------------------------------------------------------------===//
 #include "modules/grpc/ProtoFile.h"
 
+#include "modules/grpc/ProtoParser.h"
 #include "os/File.h"
 
-#include <google/protobuf/descriptor.pb.h>
-#include <google/protobuf/stubs/logging.h>
+#include <algorithm>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
 namespace cbridge {
 
-namespace pb = google::protobuf;
-
 namespace {
 
 constexpr const char HowToMake[] =
     "; make it with protoc --include_imports --descriptor_set_out=FILE";
 
-/// Keeps the first thing that is wrong.
-class FirstError : public pb::DescriptorPool::ErrorCollector {
-public:
-  void AddError(const std::string & /*File*/, const std::string &Element,
-                const pb::Message * /*Descriptor*/, ErrorLocation /*Location*/,
-                const std::string &Message) override {
-    if (Text.empty())
-      Text = (Element.empty() ? "" : Element.substr(0, 200) + ": ") +
-             Message.substr(0, 500);
-  }
-  std::string Text;
-};
-
 /// Whether a service is meant by a full name, or by the last part of it.
-bool isCalled(const pb::ServiceDescriptor &S, const std::string &Name) {
-  return Name == S.full_name() || Name == S.name();
+bool isCalled(const std::string &FullName, const std::string &Name) {
+  size_t Dot = FullName.rfind('.');
+  return Name == FullName ||
+         (Dot != Name.npos && FullName.substr(Dot + 1) == Name);
 }
 
 Expected<std::string> readAll(const std::string &Path) {
@@ -69,84 +56,133 @@ Expected<std::string> readAll(const std::string &Path) {
 
 } // namespace
 
-Expected<std::shared_ptr<ProtoFile>> ProtoFile::read(const std::string &Path) {
+Expected<std::shared_ptr<const ProtoFile>>
+ProtoFile::read(const std::string &Path) {
   Expected<std::string> All = readAll(Path);
   if (!All)
     return All.status();
-  Expected<std::shared_ptr<ProtoFile>> Parsed = parse(*All);
+  auto Parsed = parse(
+      {reinterpret_cast<const unsigned char *>(All->data()), All->size()});
   return Parsed ? Parsed : Parsed.status().withContext(Path);
 }
 
-Expected<std::shared_ptr<ProtoFile>> ProtoFile::parse(std::string_view Set) {
-  auto Wrong = [](const std::string &Why) {
-    return Status::error(StatusCode::Protocol, Why + HowToMake);
-  };
-  pb::LogSilencer Quiet;
-  pb::FileDescriptorSet Parsed;
-  if (Set.empty() || Set.size() > MaxSize ||
-      !Parsed.ParsePartialFromArray(Set.data(), int(Set.size())) ||
-      !Parsed.IsInitialized())
-    return Wrong("is no descriptor set");
+Expected<std::shared_ptr<const ProtoFile>> ProtoFile::parse(Bytes Set) {
   auto Made = std::make_shared<ProtoFile>();
-  for (const pb::FileDescriptorProto &Each : Parsed.file()) {
-    FirstError Why;
-    const pb::FileDescriptor *Built =
-        Made->Pool.BuildFileCollectingErrors(Each, &Why);
-    if (!Built)
-      return Wrong("'" + Each.name().substr(0, 200) + "': " + Why.Text);
-    Made->Files.push_back(Built);
-  }
-  return Made;
+  if (Status S = ProtoParser(*Made).parse(Set); !S)
+    return Status::error(S.code(), S.message() + HowToMake);
+  return std::shared_ptr<const ProtoFile>(std::move(Made));
 }
 
-Expected<const pb::MethodDescriptor *>
-ProtoFile::method(const RunnerString &R) const {
+const MessageType *ProtoFile::message(const std::string &FullName) const {
+  auto Found = MessageByName.find(FullName);
+  return Found == MessageByName.end() ? nullptr : Found->second;
+}
+
+Expected<const MethodType *> ProtoFile::method(const RunnerString &R) const {
   std::string Service = R.option("service"), Name = R.option("method");
-  std::vector<const pb::MethodDescriptor *> Fit;
-  std::string Services, Methods;
-  auto List = [](std::string &To, const std::string &Each) {
+  auto List = [](std::string &Text, const std::string &Each) {
     // Long enough for a person.
-    if (To.size() < 500)
-      To += (To.empty() ? "" : ", ") + Each;
-    else if (To.back() != '.')
-      To += ", ...";
+    if (Text.size() < 500)
+      Text += (Text.empty() ? "" : ", ") + Each;
+    else if (Text.back() != '.')
+      Text += ", ...";
   };
-  bool Exact = Pool.FindServiceByName(Service) != nullptr;
-  for (const pb::FileDescriptor *File : Files)
-    for (int I = 0; I < File->service_count(); ++I) {
-      const pb::ServiceDescriptor &S = *File->service(I);
-      List(Services, S.full_name());
-      if (Exact ? S.full_name() != Service
-                : !Service.empty() && !isCalled(S, Service))
-        continue;
-      for (int J = 0; J < S.method_count(); ++J) {
-        const pb::MethodDescriptor *M = S.method(J);
-        List(Methods, M->full_name());
-        if (Name.empty() || Name == M->name())
-          Fit.push_back(M);
-      }
-    }
-  if (Fit.size() == 1)
-    return Fit[0];
-  if (Services.empty())
+  bool Exact =
+      std::find(Services.begin(), Services.end(), Service) != Services.end();
+  const MethodType *Fits = nullptr;
+  size_t Fit = 0;
+  std::string Others, OfService, Candidates;
+  for (const std::string &Each : Services)
+    List(Others, Each);
+  for (const MethodType &M : Methods) {
+    if (Exact ? M.Service != Service
+              : !Service.empty() && !isCalled(M.Service, Service))
+      continue;
+    List(OfService, M.fullName());
+    if (!Name.empty() && Name != M.Name)
+      continue;
+    List(Candidates, M.fullName());
+    Fits = &M;
+    ++Fit;
+  }
+  if (Fit == 1)
+    return Fits;
+  if (Others.empty())
     return R.errorAt("proto", "there is no service in it");
-  if (Methods.empty())
+  if (OfService.empty())
     return R.errorAt(Service.empty() ? "proto" : "service",
-                     "no method of such a service; there are " + Services);
-  std::string Candidates;
-  for (const pb::MethodDescriptor *M : Fit)
-    List(Candidates, M->full_name());
-  if (Fit.empty())
-    return R.errorAt("method", "no such method; there are " + Methods);
+                     "no method of such a service; there are " + Others);
+  if (!Fit)
+    return R.errorAt("method", "no such method; there are " + OfService);
   const char *Where = R.has("method")    ? "method"
                       : R.has("service") ? "service"
                                          : "proto";
   return R.errorAt(Where, "say by service= and method= which of " + Candidates);
 }
 
-std::unique_ptr<pb::Message>
-ProtoFile::newMessage(const pb::Descriptor *Type) const {
-  return std::unique_ptr<pb::Message>(Factory.GetPrototype(Type)->New());
+const char *toString(ProtoKind Kind) {
+  static constexpr const char *Names[] = {
+      "",         "double",   "float",   "int64",  "uint64",
+      "int32",    "fixed64",  "fixed32", "bool",   "string",
+      "group",    "message",  "bytes",   "uint32", "enum",
+      "sfixed32", "sfixed64", "sint32",  "sint64"};
+  return Names[size_t(Kind)];
+}
+
+wire::Type wireTypeOf(ProtoKind Kind) {
+  switch (Kind) {
+  case ProtoKind::Double:
+  case ProtoKind::Fixed64:
+  case ProtoKind::SFixed64:
+    return wire::Type::Fixed64;
+  case ProtoKind::Float:
+  case ProtoKind::Fixed32:
+  case ProtoKind::SFixed32:
+    return wire::Type::Fixed32;
+  case ProtoKind::String:
+  case ProtoKind::Bytes:
+  case ProtoKind::Message:
+  case ProtoKind::Group:
+    return wire::Type::Bytes;
+  default:
+    return wire::Type::Varint;
+  }
+}
+
+ElementType elementTypeOf(ProtoKind Kind) {
+  switch (Kind) {
+  case ProtoKind::Double:
+    return ElementType::Double;
+  case ProtoKind::Float:
+    return ElementType::Float;
+  case ProtoKind::Int64:
+  case ProtoKind::SInt64:
+  case ProtoKind::SFixed64:
+    return ElementType::Int64;
+  case ProtoKind::UInt64:
+  case ProtoKind::Fixed64:
+    return ElementType::UInt64;
+  case ProtoKind::Int32:
+  case ProtoKind::SInt32:
+  case ProtoKind::SFixed32:
+  case ProtoKind::Enum:
+    return ElementType::Int32;
+  case ProtoKind::UInt32:
+  case ProtoKind::Fixed32:
+    return ElementType::UInt32;
+  case ProtoKind::Bool:
+    return ElementType::Bool;
+  case ProtoKind::String:
+  case ProtoKind::Bytes:
+  case ProtoKind::Message:
+  case ProtoKind::Group:
+    break;
+  }
+  return ElementType::String;
+}
+
+bool EnumType::has(int64_t Number) const {
+  return std::binary_search(Numbers.begin(), Numbers.end(), Number);
 }
 
 } // namespace cbridge

@@ -7,43 +7,42 @@
 #ifndef CBRIDGE_MODULES_GRPC_PROTOFILE_H
 #define CBRIDGE_MODULES_GRPC_PROTOFILE_H
 
-#include <cbridge/Expected.h>
+#include "modules/grpc/ProtoTypes.h"
+
 #include <cbridge/RunnerString.h>
 
-#include <google/protobuf/descriptor.h>
-#include <google/protobuf/dynamic_message.h>
-
+#include <deque>
+#include <map>
 #include <memory>
 
 namespace cbridge {
 
 /// What `protoc --include_imports --descriptor_set_out` has written: the types
-/// and methods of a .proto, in a pool of their own, so that they meet no others
-/// of this program. The file comes from outside. Never moves; thread-safe.
+/// and methods of a .proto. The file comes from outside. Does not change once
+/// it is made, and its types do not move.
 class ProtoFile {
 public:
   /// Larger files are refused.
   static constexpr size_t MaxSize = size_t(16) << 20;
 
-  static Expected<std::shared_ptr<ProtoFile>> read(const std::string &Path);
-  static Expected<std::shared_ptr<ProtoFile>> parse(std::string_view Set);
+  static Expected<std::shared_ptr<const ProtoFile>>
+  read(const std::string &Path);
+  static Expected<std::shared_ptr<const ProtoFile>> parse(Bytes Set);
 
   /// The method that `service=` and `method=` of R name; a service by its full
   /// name or the last part of it. What only one method fits may be left out.
-  Expected<const google::protobuf::MethodDescriptor *>
-  method(const RunnerString &R) const;
-  const google::protobuf::Descriptor *
-  message(const std::string &FullName) const {
-    return Pool.FindMessageTypeByName(FullName);
-  }
-  /// An empty one; must not outlive this.
-  std::unique_ptr<google::protobuf::Message>
-  newMessage(const google::protobuf::Descriptor *Type) const;
+  Expected<const MethodType *> method(const RunnerString &R) const;
+  /// Null if there is none.
+  const MessageType *message(const std::string &FullName) const;
 
 private:
-  google::protobuf::DescriptorPool Pool;
-  mutable google::protobuf::DynamicMessageFactory Factory{&Pool};
-  std::vector<const google::protobuf::FileDescriptor *> Files;
+  friend class ProtoParser;
+  std::deque<MessageType> Messages;
+  std::deque<EnumType> Enums;
+  std::deque<MethodType> Methods;
+  std::vector<std::string> Services;
+  std::map<std::string, const MessageType *, std::less<>> MessageByName;
+  std::map<std::string, const EnumType *, std::less<>> EnumByName;
 };
 
 } // namespace cbridge

@@ -23,13 +23,18 @@ namespace {
 std::string methodError(const std::string &Options) {
   auto R =
       RunnerString::parse("grpc:x:1?proto=" CBRIDGE_TEST_DESCRIPTOR + Options);
-  std::shared_ptr<ProtoFile> File = testProtos();
+  std::shared_ptr<const ProtoFile> File = testProtos();
   auto M = File->method(*R);
-  return M ? (*M)->full_name() : M.status().message();
+  return M ? (*M)->fullName() : M.status().message();
 }
 
 bool has(const std::string &Text, const std::string &Part) {
   return Text.find(Part) != Text.npos;
+}
+
+Expected<std::shared_ptr<const ProtoFile>> parse(const std::string &Set) {
+  return ProtoFile::parse(
+      {reinterpret_cast<const unsigned char *>(Set.data()), Set.size()});
 }
 
 std::string descriptorSet() {
@@ -115,7 +120,7 @@ TEST(ProtoFileTest, TruncatedFiles) {
   ASSERT_FALSE(All.empty());
   size_t Understood = 0;
   for (size_t Size = 0; Size < All.size(); ++Size)
-    if (auto File = ProtoFile::parse({All.data(), Size}))
+    if (auto File = parse(All.substr(0, Size)))
       ++Understood; // whole files are missing
     else
       EXPECT_FALSE(File.status().message().empty());
@@ -128,7 +133,7 @@ TEST(ProtoFileTest, WithoutImports) {
   for (const auto &Each : Set.file())
     if (Each.name() == "kinds.proto")
       *Alone.add_file() = Each;
-  Status S = ProtoFile::parse(Alone.SerializeAsString()).status();
+  Status S = parse(Alone.SerializeAsString()).status();
   EXPECT_EQ(S.code(), StatusCode::Protocol);
   EXPECT_TRUE(has(S.message(), "common.proto")) << S.message();
   EXPECT_TRUE(has(S.message(), "--include_imports")) << S.message();

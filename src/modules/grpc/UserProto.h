@@ -14,8 +14,8 @@
 namespace cbridge {
 
 /// The files of tests/proto.
-inline std::shared_ptr<ProtoFile> testProtos() {
-  Expected<std::shared_ptr<ProtoFile>> File =
+inline std::shared_ptr<const ProtoFile> testProtos() {
+  Expected<std::shared_ptr<const ProtoFile>> File =
       ProtoFile::read(CBRIDGE_TEST_DESCRIPTOR);
   EXPECT_TRUE(File) << File.status().toString();
   return File ? *File : nullptr;
@@ -24,7 +24,7 @@ inline std::shared_ptr<ProtoFile> testProtos() {
 inline Expected<std::shared_ptr<const UserBinding>>
 bindTest(const Signature &Sig, const std::string &Sent,
          const std::string &Received, bool Serving = false) {
-  std::shared_ptr<ProtoFile> File = testProtos();
+  std::shared_ptr<const ProtoFile> File = testProtos();
   const auto *Out = File->message(Sent);
   const auto *In = File->message(Received);
   EXPECT_TRUE(Out && In);
