@@ -25,6 +25,7 @@ bool skipGroup(Reader &R) {
   uint32_t Open[MaxGroups];
   Open[0] = R.Field;
   for (unsigned Depth = 1; Depth > 0;) {
+    R.Kind = wire::Type::Varint; // so that the latest one is not seen again
     if (R.next())
       continue;
     // Neither is a whole field, but both have been read.
