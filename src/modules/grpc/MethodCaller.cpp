@@ -86,16 +86,17 @@ public:
   }
 
   Expected<Bytes> ask(const Message &Sent, Deadline Until) override {
-    if (Status S = call(Sent, Until); !S)
+    if (Status S = call(Sent, Until, /*Patient=*/true); !S)
       return S;
     return Received.take(Answer);
   }
   Status tell(const Message &Sent, Deadline Until) override {
-    return call(Sent, Until);
+    return call(Sent, Until, /*Patient=*/false);
   }
 
 private:
-  Status call(const Message &Sent, Deadline Until);
+  /// Patient: a server that is not there may be restarting.
+  Status call(const Message &Sent, Deadline Until, bool Patient);
   /// One call; it is over when this returns.
   grpc::Status once(const grpc::ByteBuffer &Asked, Deadline Until);
 
@@ -131,7 +132,7 @@ grpc::Status UnaryCaller::once(const grpc::ByteBuffer &Asked, Deadline Until) {
   return End;
 }
 
-Status UnaryCaller::call(const Message &Sent, Deadline Until) {
+Status UnaryCaller::call(const Message &Sent, Deadline Until, bool Patient) {
   grpc::ByteBuffer Asked = copied(Sent);
   std::string Why;
   for (milliseconds Pause = FirstPause;;
@@ -144,7 +145,7 @@ Status UnaryCaller::call(const Message &Sent, Deadline Until) {
       return Status();
     if (Until.passed())
       return Route.tooLate(Why);
-    if (End.error_code() != grpc::StatusCode::UNAVAILABLE)
+    if (!Patient || End.error_code() != grpc::StatusCode::UNAVAILABLE)
       return Route.failed(End);
     Why = End.error_message().substr(0, 500);
     Over.reset();

@@ -13,9 +13,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// How long a server has to end a stream after our last message, and when the
-/// runner goes away.
-constexpr milliseconds LastMessageTime(1000), GoodbyeTime(200);
+/// How long a server has to end a stream when the runner goes away.
+constexpr milliseconds GoodbyeTime(200);
 
 class StreamCaller : public MethodCaller {
 public:
@@ -139,7 +138,7 @@ Expected<Bytes> StreamCaller::ask(const Message &Sent, Deadline Until) {
 Status StreamCaller::tell(const Message &Sent, Deadline Until) {
   if (Status S = write(Sent, Until); !S)
     return S;
-  finish(Until & Deadline::in(LastMessageTime));
+  finish(Until);
   return Status();
 }
 
