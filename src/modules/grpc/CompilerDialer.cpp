@@ -47,7 +47,9 @@ public:
   Expected<Frame> receive(Deadline Until) override;
   std::shared_ptr<const void> keepPayload() override { return Latest; }
   const std::string &name() const override { return To->Name; }
-  bool ready() override { return At < Frames.size() || To->Line.readable(); }
+  bool ready() override {
+    return At < Frames.size() || SaidBye || To->Line.readable();
+  }
   bool beginWait(os::FileSet &Files) override {
     Files.add(To->Line.file());
     return !ready();
@@ -56,16 +58,18 @@ public:
 private:
   Status take(CompilerLine::Outcome O);
   Expected<SeenObservation> decode(const grpc::ByteBuffer &From);
-  void translate(const SeenObservation &O);
+  Status translate(const SeenObservation &O);
   void push(FrameKind Kind, Bytes Payload, const Told &Beside = Told());
+  Status pushText(FrameKind Kind, std::string_view Text, AlignedBuffer &In);
   void act(bool Failed, const Message &Payload);
 
   std::shared_ptr<Dialed> To;
   const uint64_t Process;
   Recycler<AlignedBuffer> Buffers;
   std::shared_ptr<AlignedBuffer> Latest; // the latest observation
-  std::vector<Frame> Frames;             // what it says
-  size_t At = 0;                         // of the next frame
+  AlignedBuffer HelloText, ContextText;
+  std::vector<Frame> Frames; // what it says
+  size_t At = 0;             // of the next frame
   uint64_t Session = 0, Sequence = 0, Step = 0;
   std::string Context;
   std::vector<uint32_t> Runners; // with an open episode
@@ -131,15 +135,21 @@ void DialedSession::push(FrameKind Kind, Bytes Payload, const Told &Beside) {
   Frames.push_back(F);
 }
 
-static Bytes bytesOf(std::string_view Text) {
-  return {reinterpret_cast<const unsigned char *>(Text.data()), Text.size()};
+Status DialedSession::pushText(FrameKind Kind, std::string_view Text,
+                               AlignedBuffer &In) {
+  if (!In.reserve(Text.size() + 1, 0))
+    return Status::error(StatusCode::Protocol, "no memory for a message");
+  std::copy(Text.begin(), Text.end(), In.data());
+  push(Kind, {In.data(), Text.size()});
+  return Status();
 }
 
 /// The frames that say the same.
-void DialedSession::translate(const SeenObservation &O) {
+Status DialedSession::translate(const SeenObservation &O) {
   if (!Session) {
     Session = O.Session;
-    push(FrameKind::Hello, bytesOf(To->Hello));
+    if (Status S = pushText(FrameKind::Hello, To->Hello, HelloText); !S)
+      return S;
   }
   Step = O.Beside.Step;
   Open = !O.hasEnded();
@@ -150,16 +160,18 @@ void DialedSession::translate(const SeenObservation &O) {
     push(FrameKind::End, {}, O.Beside);
     To->Line.begin(/*Once=*/true);
     Calling = true;
-    return;
+    return Status();
   }
   if (Known == Runners.end())
     Runners.push_back(O.Beside.Runner);
   if (O.Beside.Context != Context) {
     Context = O.Beside.Context;
-    push(FrameKind::Context, bytesOf(O.Beside.Context));
+    if (Status S = pushText(FrameKind::Context, Context, ContextText); !S)
+      return S;
   }
   ++Sequence;
   push(FrameKind::Request, O.Tensors, O.Beside);
+  return Status();
 }
 
 /// What came of a call.
@@ -198,8 +210,7 @@ Status DialedSession::take(CompilerLine::Outcome O) {
   if (!Seen->Session || Seen->Session != To->Session)
     return Status::error(StatusCode::Protocol,
                          To->Name + " does not tell its signature");
-  translate(*Seen);
-  return Status();
+  return translate(*Seen);
 }
 
 Expected<Frame> DialedSession::receive(Deadline Until) {

@@ -83,7 +83,7 @@ void CompilerLine::pause() {
 void CompilerLine::tryToBegin() {
   if (!Over) {
     Expected<GrpcAddress> To = Where.find();
-    if (!To && To.status().code() == StatusCode::Unavailable)
+    if (!To && To.status().code() == StatusCode::Unavailable && Persists)
       return pause();
     if (!To)
       return finish({grpc::Status::CANCELLED, {}, To.status()});
