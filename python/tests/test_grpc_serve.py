@@ -232,9 +232,12 @@ def test_a_trainer_that_raises_is_told_to_the_compiler(tmp_path):
             [sys.executable, "-c", script, f"grpc:?role=client&announce={file}"],
             stderr=subprocess.DEVNULL,
         )
-        with pytest.raises(BridgeError, match="bad idea"):
-            runner.evaluate({"x": 1})
-        child.wait()
+        try:
+            with pytest.raises(BridgeError, match="bad idea"):
+                runner.evaluate({"x": 1})
+        finally:
+            child.kill()
+            child.wait()
 
 
 def test_nobody_answers_in_time():

@@ -15,6 +15,9 @@ namespace cbridge {
 
 /// Between two tries.
 static constexpr std::chrono::milliseconds ShortestWait(20), LongestWait(500);
+/// A call that is cancelled may take its message with it. After so long the
+/// message has come, and it is only the next observation that has not.
+static constexpr std::chrono::milliseconds TimeToTake(500);
 
 /// Tags of the queue.
 static char CallTag, WakeTag;
@@ -44,7 +47,8 @@ CompilerLine::CompilerLine(CompilerPlace To)
 
 CompilerLine::~CompilerLine() {
   {
-    std::lock_guard<std::mutex> Lock(Using);
+    std::unique_lock<std::mutex> Lock(Using);
+    Ended.wait_until(Lock, TakenBy.end(), [this] { return !Now; });
     Stopped = true;
     if (Now)
       Now->Context.TryCancel();
@@ -113,13 +117,16 @@ void CompilerLine::calm() {
 void CompilerLine::act(const grpc::ByteBuffer &Action) {
   std::lock_guard<std::mutex> Lock(Using);
   Persists = false;
+  TakenBy = Deadline::in(TimeToTake);
   start(Action);
 }
 
 /// A call is over.
 void CompilerLine::called() {
-  std::unique_ptr<Call> Ended = std::move(Now);
-  auto Code = Ended->O.How.error_code();
+  std::unique_ptr<Call> Was = std::move(Now);
+  TakenBy = Deadline::past();
+  Ended.notify_all();
+  auto Code = Was->O.How.error_code();
   bool IsGone = Code == grpc::StatusCode::UNAVAILABLE ||
                 Code == grpc::StatusCode::CANCELLED;
   // The next try is one at once, and maybe at another address.
@@ -127,7 +134,7 @@ void CompilerLine::called() {
     Over.reset();
   if (Persists && (IsGone || Code == grpc::StatusCode::ABORTED))
     return pause();
-  finish(std::move(Ended->O));
+  finish(std::move(Was->O));
 }
 
 void CompilerLine::run() {

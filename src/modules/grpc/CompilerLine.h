@@ -14,6 +14,8 @@
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/generic/generic_stub.h>
 
+#include <condition_variable>
+
 namespace cbridge {
 
 /// Where a compiler serves: an address, or a file that tells it.
@@ -32,7 +34,7 @@ struct CompilerPlace {
 class CompilerLine {
 public:
   explicit CompilerLine(CompilerPlace Where);
-  /// Hangs up.
+  /// Hangs up, once the compiler has had time to take the latest action.
   ~CompilerLine();
   CompilerLine(const CompilerLine &) = delete;
 
@@ -78,6 +80,8 @@ private:
   std::mutex Using;
   std::shared_ptr<grpc::Channel> Over;
   std::unique_ptr<Call> Now;
+  std::condition_variable Ended;
+  Deadline TakenBy = Deadline::past(); // of the latest action
   grpc::Alarm Wake;
   bool Persists = false; // in beginning
   bool Stopped = false;

@@ -213,6 +213,23 @@ TEST(GrpcDialTest, APeerThatComesBackGoesOn) {
   Compiling.join();
 }
 
+TEST(GrpcDialTest, TheLastWordOfAPeerIsHeard) {
+  ServedModel Compiler;
+  MLModelRunner Runner = Compiler.M->runner();
+  for (int Times = 0; Times < 4; ++Times) {
+    auto Asking = Compiler.ask(Runner, 1);
+    {
+      DialingPeer Peer({dial(Compiler)});
+      ASSERT_TRUE((*Peer.P)->next(Deadline::in(seconds(10))));
+      EXPECT_TRUE((*Peer.P)->fail("no more").ok());
+    }
+    Expected<int64_t> Y = Asking.get();
+    ASSERT_FALSE(Y);
+    EXPECT_EQ(Y.status().code(), StatusCode::PeerError)
+        << Y.status().toString();
+  }
+}
+
 TEST(GrpcDialTest, AKilledCompilerCutsItsEpisodeShort) {
   // gRPC does not survive a fork, so the compiler is this program again.
   static const char *const AsCompiler = "CBRIDGE_TEST_COMPILER";
