@@ -12,7 +12,16 @@ foreach(Library IN ITEMS grpc++ grpc gpr protobuf)
   find_library(${Found} ${Library})
   list(APPEND GrpcParts ${Found})
 endforeach()
-mark_as_advanced(${GrpcParts})
+# Headers of gRPC's call it: whatever is linked, and not loaded, has to name it.
+find_library(CBRIDGE_ABSL_LIBRARY absl_synchronization)
+mark_as_advanced(${GrpcParts} CBRIDGE_ABSL_LIBRARY)
+
+# What tests link that speak gRPC themselves.
+set(CBRIDGE_GRPC_LIBRARIES
+  ${CBRIDGE_GRPCXX_LIBRARY} ${CBRIDGE_GRPC_LIBRARY} ${CBRIDGE_GPR_LIBRARY})
+if(CBRIDGE_ABSL_LIBRARY)
+  list(APPEND CBRIDGE_GRPC_LIBRARIES ${CBRIDGE_ABSL_LIBRARY})
+endif()
 
 set(GrpcMissing)
 foreach(Part IN LISTS GrpcParts)

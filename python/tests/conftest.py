@@ -469,7 +469,8 @@ class Member:
     """A compiler in a thread, which opens its model, and asks when it is told to."""
 
     def __init__(self, address: str, inputs: Any, outputs: Any, questions: Any) -> None:
-        self._arguments = (f"{address}?on_error=fail&timeout=20s&connect=20s", inputs, outputs)
+        options = ("&" if "?" in address else "?") + "on_error=fail&timeout=20s&connect=20s"
+        self._arguments = (address + options, inputs, outputs)
         self._questions = questions
         self.opened = threading.Event()
         self.go = threading.Event()

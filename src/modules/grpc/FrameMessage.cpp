@@ -23,7 +23,8 @@ enum : unsigned {
   FieldRunner = 4,
   FieldReward = 5,
   FieldTruncated = 6,
-  FieldEndsSession = 7
+  FieldEndsSession = 7,
+  FieldContext = 13
 };
 
 bool isContent(unsigned Field) {
@@ -111,7 +112,23 @@ FrameKind FrameMessage::kindOf(Bytes Beginning) {
              : FrameKind(0);
 }
 
-Expected<Frame> FrameMessage::decode(Bytes From) {
+uint64_t FrameMessage::sessionOf(Bytes Beginning) {
+  for (wire::Reader R(Beginning); !R.atEnd() && R.next();)
+    if (R.is(FieldSession, Type::Fixed64))
+      return R.Number;
+  return 0;
+}
+
+std::string FrameMessage::encodeContext(std::string_view Context) {
+  if (Context.empty())
+    return {};
+  std::string To(wire::bytesSize(Context.size()), '\0');
+  wire::Writer(reinterpret_cast<unsigned char *>(To.data()))
+      .bytesField(FieldContext, Context.data(), Context.size());
+  return To;
+}
+
+Expected<Frame> FrameMessage::decode(Bytes From, Unary *By) {
   Frame F;
   FrameHeader &H = F.Header;
   uint64_t Kind = 0;
@@ -141,11 +158,15 @@ Expected<Frame> FrameMessage::decode(Bytes From) {
                Found == Content::None) {
       Found = Content(R.Field);
       F.Payload = R.Content;
+    } else if (By && R.is(FieldContext, Type::Bytes)) {
+      By->Context.assign(R.Content.begin(), R.Content.end());
     } else {
       return malformed("field " + std::to_string(R.Field) +
                        " of a message: unknown, of another type, or too much");
     }
   }
+  if (By && !Kind)
+    Kind = uint64_t(By->Unsaid);
   if (Kind < uint64_t(FrameKind::Hello) || Kind > uint64_t(FrameKind::Bye))
     return malformed("a message of the unknown kind " + std::to_string(Kind));
   H.Kind = FrameKind(Kind);

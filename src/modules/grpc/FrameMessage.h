@@ -9,6 +9,7 @@
 
 #include "channel/Frame.h"
 
+#include <string>
 #include <string_view>
 
 namespace cbridge {
@@ -37,13 +38,23 @@ public:
   /// hello.
   size_t encode(const FrameHeader &Header, Bytes FirstPiece,
                 unsigned char (&To)[MaxHeader]);
+  /// What a message of getAdvice may have, and one of converse may not.
+  struct Unary {
+    /// The kind of a message that tells none.
+    FrameKind Unsaid = FrameKind(0);
+    std::string Context = {};
+  };
   /// Checks everything; the payload lies in From. Learns from a hello.
-  Expected<Frame> decode(Bytes From);
+  Expected<Frame> decode(Bytes From, Unary *By = nullptr);
+  /// Writes the context of a message of getAdvice, which follows the payload.
+  static std::string encodeContext(std::string_view Context);
   /// Where the payload begins in a message that begins like this; 0 if it
   /// cannot be told.
   static size_t payloadOffset(Bytes Beginning);
   /// The kind of a message that begins like this, if kind is its first field.
   static FrameKind kindOf(Bytes Beginning);
+  /// Its session, or 0 if that cannot be told.
+  static uint64_t sessionOf(Bytes Beginning);
 
 private:
   Content fieldOf(FrameKind Kind) const;

@@ -20,23 +20,26 @@
 namespace cbridge {
 
 static std::atomic<int> Users{0};
+/// This program uses the same library itself.
+static std::atomic<bool> Shared{false};
 
 GrpcLibrary::GrpcLibrary() {
   // A compiler's standard error is not gRPC's.
   if (!::getenv("GRPC_VERBOSITY"))
     gpr_set_log_function([](gpr_log_func_args *) {});
+  if (Users++ == 0)
+    Shared = grpc_is_initialized() != 0;
   grpc_init();
-  ++Users;
 }
 
 GrpcLibrary::~GrpcLibrary() {
   bool Last = --Users == 0;
   grpc_shutdown_blocking();
-  if (!Last || !grpc_is_initialized())
+  if (!Last || Shared || !grpc_is_initialized())
     return;
-  // A thread of gRPC's was not through with it yet and shuts it down later,
-  // unless this program uses the same library itself.
-  for (int Tries = 0; Tries < 100 && grpc_is_initialized(); ++Tries)
+  // A thread or a timer of gRPC's was not through with it yet and shuts it down
+  // later.
+  for (int Tries = 0; Tries < 150 && grpc_is_initialized(); ++Tries)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   grpc_init();
   grpc_shutdown_blocking();
@@ -100,6 +103,9 @@ makeChannel(const GrpcAddress &To, const Security &By, size_t MaxMessage) {
   Args.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   // Of its own, so that closing it closes the connection.
   Args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // One that did not connect keeps gRPC busy until its next try.
+  Args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  Args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   // Nobody but the runner string says where the features go.
   Args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   Args.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
@@ -146,7 +152,7 @@ int grpcLimit(size_t Size) {
 
 grpc::ByteBuffer makeMessage(FrameMessage &As, FrameHeader Header,
                              const Message &Payload, size_t LendFrom,
-                             bool &Lent) {
+                             bool &Lent, std::string_view Context) {
   Header.Length = Payload.size();
   std::vector<Bytes> Pieces;
   if (!Payload.own().empty())
@@ -156,6 +162,7 @@ grpc::ByteBuffer makeMessage(FrameMessage &As, FrameHeader Header,
   unsigned char Encoded[FrameMessage::MaxHeader];
   size_t Size =
       As.encode(Header, Pieces.empty() ? Bytes() : Pieces[0], Encoded);
+  std::string Behind = FrameMessage::encodeContext(Context);
   Lent = Payload.size() >= LendFrom;
   std::vector<grpc::Slice> Slices;
   if (Lent) {
@@ -163,8 +170,10 @@ grpc::ByteBuffer makeMessage(FrameMessage &As, FrameHeader Header,
     for (Bytes Piece : Pieces)
       Slices.emplace_back(Piece.data(), Piece.size(),
                           grpc::Slice::STATIC_SLICE);
+    if (!Behind.empty())
+      Slices.emplace_back(Behind);
   } else {
-    grpc_slice Whole = grpc_slice_malloc(Size + Payload.size());
+    grpc_slice Whole = grpc_slice_malloc(Size + Payload.size() + Behind.size());
     uint8_t *At = GRPC_SLICE_START_PTR(Whole);
     std::memcpy(At, Encoded, Size);
     At += Size;
@@ -172,13 +181,15 @@ grpc::ByteBuffer makeMessage(FrameMessage &As, FrameHeader Header,
       std::memcpy(At, Piece.data(), Piece.size());
       At += Piece.size();
     }
+    if (!Behind.empty())
+      std::memcpy(At, Behind.data(), Behind.size());
     Slices.emplace_back(Whole, grpc::Slice::STEAL_REF);
   }
   return {Slices.data(), Slices.size()};
 }
 
 Expected<Frame> Inbox::take(FrameMessage &As, const grpc::ByteBuffer &From,
-                            size_t MaxMessage) {
+                            size_t MaxMessage, FrameMessage::Unary *By) {
   std::vector<grpc::Slice> Slices;
   if (!From.Dump(&Slices).ok())
     return Status::error(StatusCode::Protocol, "a message without bytes");
@@ -203,7 +214,7 @@ Expected<Frame> Inbox::take(FrameMessage &As, const grpc::ByteBuffer &From,
     return Status::error(StatusCode::Protocol,
                          "no memory for " + std::to_string(Total) + " bytes");
   CopyTo(Latest->data() + Place, Total);
-  Expected<Frame> F = As.decode({Latest->data() + Place, Total});
+  Expected<Frame> F = As.decode({Latest->data() + Place, Total}, By);
   if (!F)
     return F;
   if (F->Payload.size() > MaxMessage)

@@ -81,16 +81,16 @@ gpr_timespec grpcTime(Deadline D);
 int grpcLimit(size_t Size);
 
 /// A frame as gRPC sends it. Pieces of the payload are lent if LendFrom or
-/// larger: they must live until it has been sent.
+/// larger: they must live until it has been sent. Context is for getAdvice.
 grpc::ByteBuffer makeMessage(FrameMessage &As, FrameHeader Header,
                              const Message &Payload, size_t LendFrom,
-                             bool &Lent);
+                             bool &Lent, std::string_view Context = {});
 
 /// Where received payloads lie, aligned.
 class Inbox {
 public:
   Expected<Frame> take(FrameMessage &As, const grpc::ByteBuffer &From,
-                       size_t MaxMessage);
+                       size_t MaxMessage, FrameMessage::Unary *By = nullptr);
   /// The latest payload's memory.
   std::shared_ptr<const void> keep() { return Latest; }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "channel/PeerProcess.h"
 #include "modules/grpc/Grpc.h"
+#include "modules/grpc/UnaryConnection.h"
 #include "os/Socket.h"
 
 #include <grpcpp/generic/generic_stub.h>
@@ -113,7 +114,7 @@ private:
   const std::string Name;
   FrameMessage Format;
   Inbox Came;
-  bool Abandoned = false;
+  bool Abandoned = false, Heard = false, Ended = false;
 };
 
 GrpcConnection::~GrpcConnection() {
@@ -123,10 +124,11 @@ GrpcConnection::~GrpcConnection() {
   }
   // A peer that has our goodbye ends the call; one that does not is hung up on.
   Deadline Until = Abandoned ? Deadline::past() : Deadline::in(GoodbyeTime);
-  if (!Abandoned && C->await(Call::Writing, Until)) {
+  if (!Abandoned && !Ended && C->await(Call::Writing, Until)) {
     C->Stream->WritesDone(C->begin(Call::Closing));
-    if (C->await(Call::Closing, Until))
-      (void)C->await(Call::Reading, Until);
+    // To cancel the call now would take from the peer what it has not read yet.
+    while (C->await(Call::Reading, Until) && C->Worked[Call::Reading])
+      C->Stream->Read(&C->In, C->begin(Call::Reading));
   }
   C.reset();
 }
@@ -143,10 +145,18 @@ Status GrpcConnection::open(Deadline Until) {
 
 /// After a read or write that did not work.
 Status GrpcConnection::whyEnded(Deadline Until) {
+  if (Ended)
+    return Status::error(StatusCode::PeerClosed,
+                         Name + " closed the connection");
+  Ended = true;
   C->Stream->Finish(&C->End, C->begin(Call::Ending));
   if (!C->await(Call::Ending, Until & Deadline::in(milliseconds(1000))))
     return Status::error(StatusCode::PeerClosed,
                          Name + " closed the connection");
+  if (!Heard && C->End.error_code() == grpc::StatusCode::UNIMPLEMENTED)
+    return Status::error(StatusCode::Unsupported,
+                         Name + ": " + C->End.error_message().substr(0, 500) +
+                             "; if it has getAdvice, use mode=unary");
   Status Why = failedCall(Name, C->End);
   // A server that raised, in another language.
   if (Why.code() == StatusCode::PeerError)
@@ -182,6 +192,7 @@ Expected<Frame> GrpcConnection::receive(Deadline Until) {
     return tooLate("no answer from " + Name);
   if (!C->Worked[Call::Reading])
     return whyEnded(Until);
+  Heard = true;
   Expected<Frame> F = Came.take(Format, C->In, MaxMessage);
   C->In.Clear();
   if (!F)
@@ -260,6 +271,10 @@ Expected<std::unique_ptr<Channel>> connectGrpc(const RunnerString &Address,
   if (!Wait)
     return Wait.status();
   Deadline Until = Deadline::in(*Wait);
+  static constexpr std::string_view Modes[] = {"stream", "unary"};
+  Expected<std::string> Mode = Address.choice("mode", Modes);
+  if (!Mode)
+    return Mode.status();
   Expected<Security> By = Security::ofClient(Address);
   if (!By)
     return By.status();
@@ -284,13 +299,17 @@ Expected<std::unique_ptr<Channel>> connectGrpc(const RunnerString &Address,
   });
   if (!S.ok())
     return Failed(S);
+  std::shared_ptr<grpc::Channel> Over = C->Channel;
   auto Made = std::make_unique<GrpcConnection>(std::move(Peer), std::move(C),
                                                *By, Options.MaxMessage);
   if (S = Made->open(Until); !S.ok()) {
     Made->abandon(Deadline::in(std::chrono::seconds(0)));
     return S;
   }
-  return Made;
+  if (*Mode == "stream")
+    return Made;
+  return askByCalls(std::move(Made), std::move(Over),
+                    {*To, *By, Options.MaxMessage});
 }
 
 } // namespace cbridge

@@ -20,60 +20,114 @@ public:
               size_t MaxMessage)
       : Of(std::move(Call)), Name(std::move(Name)), MaxMessage(MaxMessage),
         Process(os::processMark()) {}
-  ~GrpcSession() override {
-    if (Process == os::processMark())
-      Of->finish();
-    else
-      new std::shared_ptr<ServedCall>(std::move(Of)); // leave it alone
-  }
+  ~GrpcSession() override;
 
   Status send(FrameHeader Header, const Message &Payload,
-              Deadline Until) override {
-    bool Lent;
-    // The thread that writes is another one: to wait for it costs more than a
-    // copy.
-    grpc::ByteBuffer Out =
-        makeMessage(Format, Header, Payload, /*LendFrom=*/SIZE_MAX, Lent);
-    return Of->write(Out, Until, Name);
-  }
-
-  Expected<Frame> receive(Deadline Until) override {
-    std::optional<grpc::ByteBuffer> Next = Of->take();
-    while (!Next && !Of->ended()) {
-      Files.clear();
-      Files.add(Of->file());
-      if (!Files.wait(Until))
-        return Status::error(StatusCode::Timeout, "no answer from " + Name);
-      Next = Of->take();
-    }
-    if (!Next)
-      Next = Of->take(); // it may have come just before the end
-    if (!Next)
-      return Status::error(StatusCode::PeerClosed,
-                           Name + " closed the connection");
-    Expected<Frame> F = Came.take(Format, *Next, MaxMessage);
-    if (!F)
-      return F.status().withContext(Name);
-    return F;
-  }
-
+              Deadline Until) override;
+  Expected<Frame> receive(Deadline Until) override;
   std::shared_ptr<const void> keepPayload() override { return Came.keep(); }
   const std::string &name() const override { return Name; }
-  bool ready() override { return Of->readable(); }
+  bool ready() override { return Held || Of->readable(); }
   bool beginWait(os::FileSet &To) override {
     To.add(Of->file());
-    return !Of->readable();
+    return !ready();
   }
 
 private:
+  Expected<Said> next(Deadline Until);
+  Expected<Frame> split(const Said &S);
+
   std::shared_ptr<ServedCall> Of;
+  std::shared_ptr<ServedCall> Asking; // by getAdvice, and waits
   const std::string Name;
   const size_t MaxMessage;
   const uint64_t Process;
   FrameMessage Format;
   Inbox Came;
   os::FileSet Files;
+  std::string Context;
+  AlignedBuffer Aligned;     // the same
+  std::optional<Frame> Held; // what follows a context
 };
+
+GrpcSession::~GrpcSession() {
+  if (Process != os::processMark()) { // leave it alone
+    new std::shared_ptr<ServedCall>(std::move(Of));
+    new std::shared_ptr<ServedCall>(std::move(Asking));
+    return;
+  }
+  if (Asking)
+    Asking->refuse(grpc::StatusCode::FAILED_PRECONDITION,
+                   "the session is over");
+  Of->finish();
+}
+
+Status GrpcSession::send(FrameHeader Header, const Message &Payload,
+                         Deadline Until) {
+  bool Lent;
+  // The thread that writes is another one: to wait for it costs more than a
+  // copy.
+  grpc::ByteBuffer Out =
+      makeMessage(Format, Header, Payload, /*LendFrom=*/SIZE_MAX, Lent);
+  if (!Asking)
+    return Of->write(Out, Until, Name);
+  Asking->answer(Out);
+  Asking.reset();
+  return Status();
+}
+
+Expected<Said> GrpcSession::next(Deadline Until) {
+  for (;;) {
+    bool Last = Of->ended(); // before looking: it may come just before the end
+    if (std::optional<Said> Next = Of->take())
+      return std::move(*Next);
+    if (Last)
+      return Status::error(StatusCode::PeerClosed,
+                           Name + " closed the connection");
+    Files.clear();
+    Files.add(Of->file());
+    if (!Files.wait(Until))
+      return Status::error(StatusCode::Timeout, "no answer from " + Name);
+  }
+}
+
+/// A message of getAdvice: perhaps two frames.
+Expected<Frame> GrpcSession::split(const Said &S) {
+  Asking = S.By;
+  FrameMessage::Unary By;
+  Expected<Frame> F = Came.take(Format, S.What, MaxMessage, &By);
+  if (!F || By.Context == Context)
+    return F;
+  size_t Size = By.Context.size();
+  if (!Aligned.reserve(Size + 1, 0))
+    return Status::error(StatusCode::OutOfMemory, "no memory for a message");
+  Context = std::move(By.Context);
+  std::memcpy(Aligned.data(), Context.data(), Size);
+  Held = *F;
+  Frame About;
+  About.Header = F->Header;
+  About.Header.Kind = FrameKind::Context;
+  About.Header.Flags = 0;
+  About.Header.Length = Size;
+  About.Payload = {Aligned.data(), Size};
+  return About;
+}
+
+Expected<Frame> GrpcSession::receive(Deadline Until) {
+  if (Held) {
+    Frame F = *Held;
+    Held.reset();
+    return F;
+  }
+  Expected<Said> Next = next(Until);
+  if (!Next)
+    return Next.status();
+  Expected<Frame> F =
+      Next->Unary ? split(*Next) : Came.take(Format, Next->What, MaxMessage);
+  if (!F)
+    return F.status().withContext(Name);
+  return F;
+}
 
 class GrpcListener : public Listener {
 public:

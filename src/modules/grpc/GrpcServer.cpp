@@ -6,8 +6,11 @@
 //===----------------------------------------------------------------------===//
 #include "modules/grpc/GrpcServer.h"
 
+#include "modules/grpc/UnaryConnection.h"
+
 #include <grpcpp/server_builder.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include <sys/eventfd.h>
@@ -17,6 +20,9 @@ namespace cbridge {
 
 /// Messages that wait for the peer; more wait in the compiler.
 static constexpr size_t MostWaiting = 16;
+
+/// How long calls that have ended have to be over when a server stops.
+static constexpr std::chrono::milliseconds FarewellTime(200);
 
 Event::Event() : File(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
@@ -30,14 +36,35 @@ void Event::reset() {
   (void)!::read(File.get(), &Count, sizeof(Count));
 }
 
-std::optional<grpc::ByteBuffer> ServedCall::take() {
+/// What a message begins with: its kind and its session, in however many pieces
+/// it has come.
+static std::string beginning(const grpc::ByteBuffer &Of) {
+  std::vector<grpc::Slice> Slices;
+  std::string Begins;
+  if (!Of.Dump(&Slices).ok())
+    return Begins;
+  for (const grpc::Slice &Each : Slices) {
+    if (Begins.size() >= FrameMessage::MaxHeader)
+      break;
+    Begins.append(
+        reinterpret_cast<const char *>(Each.begin()),
+        std::min(Each.size(), FrameMessage::MaxHeader - Begins.size()));
+  }
+  return Begins;
+}
+
+static Bytes asBytes(const std::string &Text) {
+  return {reinterpret_cast<const unsigned char *>(Text.data()), Text.size()};
+}
+
+std::optional<Said> ServedCall::take() {
   std::lock_guard<std::mutex> Lock(Using);
   if (Queue.empty())
     return std::nullopt;
-  std::optional<grpc::ByteBuffer> Oldest(std::move(Queue.front()));
+  std::optional<Said> Oldest(std::move(Queue.front()));
   Queue.pop_front();
   if (Queue.empty() && !Ended)
-    Came.reset();
+    Came->reset();
   if (!Reading && !Ended)
     read();
   return Oldest;
@@ -56,7 +83,8 @@ bool ServedCall::readable() {
 /// No more will come. Using is held.
 void ServedCall::endQueue() {
   Ended = true;
-  Came.set();
+  Of->forget(this, Session);
+  Came->set();
   Written.notify_all();
 }
 
@@ -97,10 +125,47 @@ void ServedCall::end(const grpc::Status &With) {
 }
 
 void ServedCall::finish() {
+  std::deque<Said> Left;
+  {
+    std::lock_guard<std::mutex> Lock(Using);
+    FinishWanted = true;
+    if (!Ended)
+      endQueue();
+    if (!Writing)
+      end(grpc::Status::OK);
+    Left.swap(Queue);
+  }
+  for (Said &Each : Left)
+    if (Each.By)
+      Each.By->refuse(grpc::StatusCode::FAILED_PRECONDITION,
+                      "the session is over");
+}
+
+void ServedCall::answer(const grpc::ByteBuffer &With) {
   std::lock_guard<std::mutex> Lock(Using);
-  FinishWanted = true;
-  if (!Writing)
-    end(grpc::Status::OK);
+  if (Finished)
+    return;
+  Finished = true;
+  (void)Of->post(shared_from_this(), Step::Finish, [&](void *Tag) {
+    Stream.WriteAndFinish(With, grpc::WriteOptions(), grpc::Status::OK, Tag);
+  });
+}
+
+void ServedCall::refuse(grpc::StatusCode Code, const char *Why) {
+  std::lock_guard<std::mutex> Lock(Using);
+  end(grpc::Status(Code, Why));
+}
+
+grpc::Status ServedCall::add(Said Next) {
+  std::lock_guard<std::mutex> Lock(Using);
+  if (Ended)
+    return {grpc::StatusCode::FAILED_PRECONDITION, "the session is over"};
+  if (Queue.size() >= MostWaiting)
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+            "the session has too many open questions"};
+  Queue.push_back(std::move(Next));
+  Came->set();
+  return grpc::Status::OK;
 }
 
 void ServedCall::accept() {
@@ -110,50 +175,87 @@ void ServedCall::accept() {
   });
 }
 
+/// Using is held.
+void ServedCall::accepted() {
+  Of->acceptNext();
+  Advises = Context.method() == AdviceMethod;
+  if (!Advises)
+    Came.emplace();
+  if (!Of->Guard.allows(Context.client_metadata()))
+    end(grpc::Status(grpc::StatusCode::UNAUTHENTICATED,
+                     "the call has not the token of this peer"));
+  else if (Advises || Context.method() == ConverseMethod)
+    read();
+  else
+    end(grpc::Status(grpc::StatusCode::UNIMPLEMENTED,
+                     "this peer serves converse and getAdvice"));
+}
+
+/// A message of this session. Using is held.
+void ServedCall::heard(bool Ok) {
+  if (!Ok) {
+    endQueue();
+    if (!Known) // it left without a word
+      end(grpc::Status::OK);
+    return;
+  }
+  std::string Begins = beginning(In);
+  Queue.push_back({In});
+  In.Clear();
+  Came->set();
+  if (!Known) {
+    Session = FrameMessage::sessionOf(asBytes(Begins));
+    Of->speaks(shared_from_this(), Session);
+  }
+  Known = true;
+  // A compiler that goes does not wait for the peer.
+  if (FrameMessage::kindOf(asBytes(Begins)) == FrameKind::Bye) {
+    endQueue();
+    FinishWanted = true;
+    if (!Writing)
+      end(grpc::Status::OK);
+  } else if (Queue.size() < MostWaiting) {
+    read();
+  }
+}
+
+/// A question for another call's session.
+void ServedCall::asked(bool Ok) {
+  if (!Ok)
+    return refuse(grpc::StatusCode::INVALID_ARGUMENT, "no observation");
+  std::string Begins = beginning(In);
+  FrameKind Kind = FrameMessage::kindOf(asBytes(Begins));
+  if (Kind != FrameKind::Request && Kind != FrameKind::End)
+    return refuse(grpc::StatusCode::INVALID_ARGUMENT,
+                  "an observation of another kind than REQUEST and END");
+  std::shared_ptr<ServedCall> To =
+      Of->find(FrameMessage::sessionOf(asBytes(Begins)));
+  if (!To)
+    return refuse(grpc::StatusCode::FAILED_PRECONDITION,
+                  "there is no such session; converse begins one");
+  bool Waits = Kind == FrameKind::Request;
+  grpc::Status Added =
+      To->add({In, /*Unary=*/true, Waits ? shared_from_this() : nullptr});
+  In.Clear();
+  if (!Added.ok())
+    refuse(Added.error_code(), Added.error_message().c_str());
+  else if (!Waits)
+    answer(grpc::ByteBuffer(nullptr, 0)); // an empty Advice
+}
+
 void ServedCall::done(Step S, bool Ok) {
+  if (S == Step::Read && Advises)
+    return asked(Ok); // with no lock held, since it takes another call's
   std::lock_guard<std::mutex> Lock(Using);
   switch (S) {
   case Step::Accept:
-    if (!Ok)
-      return; // the server stops
-    Of->acceptNext();
-    if (!Of->Guard.allows(Context.client_metadata()))
-      end(grpc::Status(grpc::StatusCode::UNAUTHENTICATED,
-                       "the call has not the token of this peer"));
-    else if (Context.method() == ConverseMethod)
-      read();
-    else
-      end(grpc::Status(grpc::StatusCode::UNIMPLEMENTED,
-                       "this peer serves " + std::string(ConverseMethod)));
+    if (Ok) // else the server stops
+      accepted();
     return;
-  case Step::Read: {
+  case Step::Read:
     Reading = false;
-    if (!Ok) {
-      endQueue();
-      if (!Known) // it left without a word
-        end(grpc::Status::OK);
-      return;
-    }
-    std::vector<grpc::Slice> Slices;
-    bool Bye = In.Dump(&Slices).ok() && !Slices.empty() &&
-               FrameMessage::kindOf({Slices[0].begin(), Slices[0].size()}) ==
-                   FrameKind::Bye;
-    Queue.push_back(In);
-    In.Clear();
-    Came.set();
-    if (!Known)
-      Of->speaks(shared_from_this());
-    Known = true;
-    if (Bye) { // a compiler that goes does not wait for the peer
-      endQueue();
-      FinishWanted = true;
-      if (!Writing)
-        end(grpc::Status::OK);
-    } else if (Queue.size() < MostWaiting) {
-      read();
-    }
+    heard(Ok);
     return;
-  }
   case Step::Write:
     Writing = false;
     if (FinishWanted)
@@ -203,8 +305,9 @@ void GrpcServer::run() {
 }
 
 void GrpcServer::stop() {
+  // What was said last may still be on its way.
   if (Server)
-    Server->Shutdown(gpr_time_0(GPR_CLOCK_MONOTONIC));
+    Server->Shutdown(grpcTime(Deadline::in(FarewellTime)));
   {
     std::lock_guard<std::mutex> Lock(Posting);
     if (Stopped)
@@ -225,10 +328,29 @@ void GrpcServer::acceptNext() {
   std::make_shared<ServedCall>(shared_from_this())->accept();
 }
 
-void GrpcServer::speaks(std::shared_ptr<ServedCall> Call) {
+void GrpcServer::speaks(std::shared_ptr<ServedCall> Call, uint64_t Session) {
   std::lock_guard<std::mutex> Lock(Using);
+  if (Session)
+    Sessions.try_emplace(Session, Call);
   Waiting.push_back(std::move(Call));
   Came.set();
+}
+
+void GrpcServer::forget(const ServedCall *Call, uint64_t Session) {
+  std::shared_ptr<ServedCall> Held; // not to be the last to hold it
+  std::lock_guard<std::mutex> Lock(Using);
+  auto Found = Sessions.find(Session);
+  if (Found == Sessions.end())
+    return;
+  Held = Found->second.lock();
+  if (!Held || Held.get() == Call)
+    Sessions.erase(Found);
+}
+
+std::shared_ptr<ServedCall> GrpcServer::find(uint64_t Session) {
+  std::lock_guard<std::mutex> Lock(Using);
+  auto Found = Sessions.find(Session);
+  return Found == Sessions.end() ? nullptr : Found->second.lock();
 }
 
 std::shared_ptr<ServedCall> GrpcServer::take() {

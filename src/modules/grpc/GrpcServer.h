@@ -15,6 +15,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -35,26 +36,45 @@ private:
 
 class GrpcServer;
 
-/// One call of `converse`. Its steps end in the server's thread, which puts
-/// what has come into a queue; everything else is the peer's thread.
+class ServedCall;
+
+/// A message of a session.
+struct Said {
+  grpc::ByteBuffer What;
+  /// It came by getAdvice, not by the session's own call.
+  bool Unary = false;
+  /// The call of getAdvice that waits for the answer, or null.
+  std::shared_ptr<ServedCall> By = nullptr;
+};
+
+/// One call: of `converse`, which is a session, or of `getAdvice`, which adds
+/// one message to a session. Its steps end in the server's thread, which puts
+/// what has come into the session's queue; everything else is the peer's
+/// thread.
 class ServedCall : public std::enable_shared_from_this<ServedCall> {
 public:
   explicit ServedCall(std::shared_ptr<GrpcServer> Of) : Of(std::move(Of)) {}
 
-  // Of the peer's thread.
+  // Of a session, by the peer's thread.
 
   /// The oldest message that has come.
-  std::optional<grpc::ByteBuffer> take();
+  std::optional<Said> take();
   /// No more will come.
   bool ended();
   /// Something has come, or it has ended.
   bool readable();
-  int file() const { return Came.file(); }
+  int file() const { return Came->file(); }
   /// Sends, once what was sent before has left.
   Status write(const grpc::ByteBuffer &Out, Deadline Until,
                const std::string &Name);
-  /// Ends the call, once what was sent has left.
+  /// Ends the call, once what was sent has left, and those of getAdvice that
+  /// wait.
   void finish();
+
+  // Of getAdvice, by any thread.
+
+  void answer(const grpc::ByteBuffer &With);
+  void refuse(grpc::StatusCode Code, const char *Why);
 
   // Of the server's thread.
 
@@ -63,6 +83,11 @@ public:
   void accept();
 
 private:
+  void accepted();
+  void heard(bool Ok);
+  void asked(bool Ok);
+  /// Takes a message that has come by another call.
+  grpc::Status add(Said Next);
   void read();
   void end(const grpc::Status &With);
   void endQueue();
@@ -73,8 +98,10 @@ private:
   grpc::ByteBuffer In;
   std::mutex Using;
   std::condition_variable Written;
-  std::deque<grpc::ByteBuffer> Queue;
-  Event Came;
+  std::deque<Said> Queue;
+  std::optional<Event> Came; // of a session
+  uint64_t Session = 0;
+  bool Advises = false; // a call of getAdvice
   bool Reading = false, Writing = false, Ended = false, Known = false;
   bool FinishWanted = false, Finished = false;
 };
@@ -111,7 +138,10 @@ private:
     return true;
   }
   void acceptNext();
-  void speaks(std::shared_ptr<ServedCall> Call);
+  void speaks(std::shared_ptr<ServedCall> Call, uint64_t Session);
+  void forget(const ServedCall *Call, uint64_t Session);
+  /// The session of that number; who knows it has it from its compiler.
+  std::shared_ptr<ServedCall> find(uint64_t Session);
   void run();
 
   GrpcLibrary Library; // first, so that it ends last
@@ -124,6 +154,7 @@ private:
   bool Stopped = false;
   std::mutex Using;
   std::deque<std::shared_ptr<ServedCall>> Waiting;
+  std::map<uint64_t, std::weak_ptr<ServedCall>> Sessions;
   Event Came;
 };
 

@@ -18,9 +18,9 @@ static constexpr const cbridge_serializer_type *Serializers[] = {&Protobuf,
                                                                  nullptr};
 static constexpr char Help[] =
     "grpc:HOST:PORT or grpc:unix:PATH asks a peer by gRPC";
-static constexpr const char *Keys[] = {"spawn",      "connect", "tls_ca",
-                                       "tls_cert",   "tls_key", "tls_name",
-                                       "token_file", nullptr};
+static constexpr const char *Keys[] = {"mode",     "spawn",      "connect",
+                                       "tls_ca",   "tls_cert",   "tls_key",
+                                       "tls_name", "token_file", nullptr};
 static constexpr const char *ListenKeys[] = {
     "tls_ca",     "tls_cert", "tls_key",  "tls_name",
     "token_file", "role",     "announce", nullptr};
