@@ -274,6 +274,8 @@ TEST(GrpcServeTest, OptionsThatMakeNoSense) {
         "grpc:127.0.0.1:0?role=server&spawn=true",
         "grpc:127.0.0.1:0?role=server&connect=1s",
         "grpc:127.0.0.1:0?role=server&serdes=json",
+        "grpc:127.0.0.1:0?role=server&mode=unary",
+        "grpc:127.0.0.1:0?role=server&tls_name=x",
         "grpc:127.0.0.1:0?role=server&timeout=0s", "grpc:?role=server",
         "grpc:0.0.0.0:0?role=server"}) {
     Expected<Model> M = Model::open(Text, xToY());
