@@ -20,10 +20,20 @@ namespace cbridge {
 
 namespace {
 
-/// A line, and what is known of the compiler at its other end.
+/// A line, and what is known of the compiler at its other end. In a forked
+/// child it is left alone: its thread is not there.
 struct Dialed {
   Dialed(CompilerPlace Where, std::string Name)
       : Line(std::move(Where)), Name(std::move(Name)) {}
+  static std::shared_ptr<Dialed> make(CompilerPlace Where, std::string Name) {
+    return {new Dialed(std::move(Where), std::move(Name)), [](Dialed *Made) {
+              if (Made->isOurs())
+                delete Made;
+            }};
+  }
+  bool isOurs() const { return Process == os::processMark(); }
+
+  const uint64_t Process = os::processMark();
   CompilerLine Line;
   const std::string Name;
   bool InSession = false;
@@ -37,7 +47,7 @@ struct Dialed {
 class DialedSession : public Channel {
 public:
   explicit DialedSession(std::shared_ptr<Dialed> Compiler)
-      : To(std::move(Compiler)), Process(os::processMark()) {
+      : To(std::move(Compiler)) {
     To->InSession = true;
   }
   ~DialedSession() override;
@@ -64,7 +74,6 @@ private:
   void act(bool Failed, const Message &Payload);
 
   std::shared_ptr<Dialed> To;
-  const uint64_t Process;
   Recycler<AlignedBuffer> Buffers;
   std::shared_ptr<AlignedBuffer> Latest; // the latest observation
   AlignedBuffer HelloText, ContextText;
@@ -80,10 +89,8 @@ private:
 };
 
 DialedSession::~DialedSession() {
-  if (Process != os::processMark()) {
-    new std::shared_ptr<Dialed>(std::move(To)); // leave it alone
+  if (!To->isOurs())
     return;
-  }
   To->InSession = false;
   // What comes begins the next session; if nothing does, somebody else may
   // answer the open question, or we do when we have come back.
@@ -277,12 +284,8 @@ Status DialedSession::send(FrameHeader Header, const Message &Payload,
 class CompilerDialer : public Listener {
 public:
   explicit CompilerDialer(std::shared_ptr<Dialed> Compiler)
-      : To(std::move(Compiler)), Process(os::processMark()) {
+      : To(std::move(Compiler)) {
     To->Line.begin();
-  }
-  ~CompilerDialer() override {
-    if (Process != os::processMark())
-      new std::shared_ptr<Dialed>(std::move(To)); // leave it alone
   }
 
   Expected<std::unique_ptr<Channel>> accept(Deadline Until) override;
@@ -296,7 +299,6 @@ public:
 
 private:
   std::shared_ptr<Dialed> To;
-  const uint64_t Process;
 };
 
 /// Waiting would not help.
@@ -362,7 +364,7 @@ Expected<std::unique_ptr<Listener>> dialGrpc(const RunnerString &Address,
       (Where.File.empty() ? "grpc:" + Address.target() : Where.File);
   NoInterruptions During; // which gRPC's threads inherit
   return std::make_unique<CompilerDialer>(
-      std::make_shared<Dialed>(std::move(Where), std::move(Name)));
+      Dialed::make(std::move(Where), std::move(Name)));
 }
 
 } // namespace cbridge

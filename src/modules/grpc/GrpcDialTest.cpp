@@ -267,6 +267,27 @@ TEST(GrpcDialTest, AKilledCompilerCutsItsEpisodeShort) {
       << Peer.Errors[0].toString();
 }
 
+TEST(GrpcDialTest, AForkedChildLeavesTheCompilerAlone) {
+  ServedModel Compiler;
+  MLModelRunner Runner = Compiler.M->runner();
+  auto Asking = Compiler.ask(Runner, 1);
+  DialingPeer Peer({dial(Compiler)});
+  ASSERT_TRUE((*Peer.P)->next(Deadline::in(seconds(10))));
+  pid_t Child = ::fork();
+  if (Child == 0) {
+    ::alarm(10);
+    Peer.P.reset();
+    ::_exit(0);
+  }
+  int How = -1;
+  ::waitpid(Child, &How, 0);
+  EXPECT_EQ(How, 0);
+  int64_t Y = 2;
+  std::memcpy((*Peer.P)->decision().bytes(0).data(), &Y, sizeof(Y));
+  EXPECT_TRUE((*Peer.P)->reply().ok());
+  EXPECT_EQ(*Asking.get(), 2);
+}
+
 TEST(GrpcDialTest, AWrongTokenIsAnError) {
   Folder In;
   std::ofstream(In.file("token")) << "secret";

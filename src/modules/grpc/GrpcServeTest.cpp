@@ -92,7 +92,7 @@ TEST(GrpcServeTest, AStepMayBeRepeated) {
   for (uint64_t Step = 0; Step < 3; ++Step) {
     auto Asking = Compiler.ask(Runner, int64_t(Step));
     for (int Times = 0; Times < 3; ++Times) {
-      T.step(Step, /*ignored=*/Times + 1);
+      T.step(Step, Times + 1); // which is ignored
       EXPECT_EQ(T.x(), int64_t(Step));
       EXPECT_EQ(T.Seen.sequence(), Step);
     }
