@@ -123,6 +123,8 @@ public:
   /// The peer notices all that happened so far.
   void settle(size_t ErrorsWanted) {
     pumpUntil([&] { return Errors.size() >= ErrorsWanted; });
+    if (Channel.Settled)
+      pumpUntil([&] { return Channel.Settled(); });
     for (int Step = 0; Step < 10; ++Step)
       pump();
   }

@@ -10,11 +10,20 @@ if(CBRIDGE_BUILD_TESTS)
     ${CMAKE_CURRENT_LIST_DIR}/RawShm.cpp
     ${CMAKE_CURRENT_LIST_DIR}/RawUnix.cpp
     ${CMAKE_CURRENT_LIST_DIR}/ServedPeer.cpp)
+  set(Speaks)
+  if(CBRIDGE_WITH_GRPC)
+    list(APPEND CBRIDGE_CHANNEL_SOURCES
+      ${CMAKE_CURRENT_LIST_DIR}/RawGrpc.cpp
+      ${PROJECT_SOURCE_DIR}/src/modules/grpc/FrameMessage.cpp
+      ${PROJECT_SOURCE_DIR}/src/modules/grpc/Wire.cpp)
+    set(Speaks ${CBRIDGE_GRPC_LIBRARIES})
+  endif()
 
   # Both ends are threads of one process, which is what ThreadSanitizer can see.
   cbridge_add_test(
     NAME channel_threads_test
     MODULES unix flatbuffers ${GrpcModule}
+    LIBS ${Speaks}
     LABELS threads
     SOURCES ${CBRIDGE_CHANNEL_SOURCES}
       ${CMAKE_CURRENT_LIST_DIR}/ThreadedPeer.cpp
@@ -26,6 +35,7 @@ if(CBRIDGE_BUILD_TESTS)
   cbridge_add_test(
     NAME channel_process_test
     MODULES unix flatbuffers ${GrpcModule}
+    LIBS ${Speaks}
     SOURCES ${CBRIDGE_CHANNEL_SOURCES}
       ${CMAKE_CURRENT_LIST_DIR}/ForkedPeer.cpp
       ${CMAKE_CURRENT_LIST_DIR}/ProcessFaultsTest.cpp

@@ -126,6 +126,9 @@ void ChannelFixture::SetUp() {
 }
 
 void ChannelFixture::TearDown() {
+  os::Backoff Pause;
+  for (Deadline Until = soon(); Channel.Settled && !Channel.Settled();)
+    ASSERT_TRUE(Pause.pause(Until)) << "a raw end does not go";
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
   EXPECT_EQ(errno, ECHILD);
   EXPECT_EQ(filesIn(Directory), std::vector<std::string>());
@@ -139,7 +142,7 @@ std::string ChannelFixture::runnerString(milliseconds Timeout,
                                          std::string_view More) {
   return Address + "?serdes=" + Serdes +
          "&timeout=" + std::to_string(Timeout.count()) + "ms" +
-         std::string(More);
+         std::string(Channel.Options) + std::string(More);
 }
 
 Model ChannelFixture::open(milliseconds Timeout, Signature Sig) {
@@ -151,14 +154,7 @@ Model ChannelFixture::open(milliseconds Timeout, Signature Sig) {
 }
 
 void ChannelFixture::expectHealthy() {
-  if (Channel.BreaksInForks) {
-    // A peer may be one that is forked from us. What a dead one has left, it
-    // would have removed.
-    for (const std::string &Left : filesIn(Directory))
-      std::filesystem::remove(Directory + "/" + Left);
-    return;
-  }
-  ServedPeer Peer(Address, increment);
+  FreshPeer Peer(Channel, Address);
   expectServed();
 }
 
@@ -190,11 +186,28 @@ Combinations ownSerializer() {
   return Own;
 }
 
-Combinations grpcChannel() { return {{&grpcUnderTest()}, {"protobuf"}}; }
+#ifdef CBRIDGE_HAS_GRPC
+Combinations grpcStream() {
+  static const auto *const Channel = new ChannelUnderTest(grpcUnderTest());
+  return {{Channel}, {"protobuf", "bitstream", "json"}};
+}
+
+Combinations grpcUnary() {
+  static const auto *const Channel = new ChannelUnderTest(grpcUnaryUnderTest());
+  return {{Channel}, {"protobuf"}};
+}
+
+Combinations grpcPort() {
+  static const auto *const Channel = new ChannelUnderTest(grpcPortUnderTest());
+  return {{Channel}, {"protobuf"}};
+}
+#endif
 
 std::string channelAndSerdesName(const ChannelUnderTest *Channel,
                                  const std::string &Serdes) {
-  return std::string(Channel->Name) + "_" + Serdes;
+  std::string_view Name =
+      Channel->Label.empty() ? Channel->Name : Channel->Label;
+  return std::string(Name) + "_" + Serdes;
 }
 
 } // namespace cbridge::conformance

@@ -115,8 +115,13 @@ Combinations everything();
 /// partner from the library. More would show no more and double the time.
 Combinations ownChannel();
 Combinations ownSerializer();
-/// gRPC, if it is there: for suites that need no raw end.
-Combinations grpcChannel();
+#ifdef CBRIDGE_HAS_GRPC
+/// gRPC by a stream with all its serializers, by a call for each decision, and
+/// over a port.
+Combinations grpcStream();
+Combinations grpcUnary();
+Combinations grpcPort();
+#endif
 /// "pipe_json".
 std::string channelAndSerdesName(const ChannelUnderTest *Channel,
                                  const std::string &Serdes);
@@ -156,10 +161,24 @@ struct ChannelAndSerdesNamer {
 
 #ifdef CBRIDGE_HAS_GRPC
 #define CBRIDGE_FOR_GRPC(Suite)                                                \
-  INSTANTIATE_TEST_SUITE_P(Grpc, Suite, combine(grpcChannel()),                \
+  INSTANTIATE_TEST_SUITE_P(Grpc, Suite, combine(grpcStream()),                 \
                            ChannelAndSerdesNamer())
+#define CBRIDGE_FOR_GRPC_UNARY(Suite)                                          \
+  INSTANTIATE_TEST_SUITE_P(GrpcUnary, Suite, combine(grpcUnary()),             \
+                           ChannelAndSerdesNamer())
+#define CBRIDGE_FOR_GRPC_PORT(Suite)                                           \
+  INSTANTIATE_TEST_SUITE_P(GrpcPort, Suite, combine(grpcPort()),               \
+                           ChannelAndSerdesNamer())
+#define CBRIDGE_FOR_GRPC_AND(Suite, List, Namer)                               \
+  INSTANTIATE_TEST_SUITE_P(Grpc, Suite, combine(grpcStream(), List), Namer)
+#define CBRIDGE_FOR_GRPC_UNARY_AND(Suite, List, Namer)                         \
+  INSTANTIATE_TEST_SUITE_P(GrpcUnary, Suite, combine(grpcUnary(), List), Namer)
 #else
 #define CBRIDGE_FOR_GRPC(Suite) static_assert(true)
+#define CBRIDGE_FOR_GRPC_UNARY(Suite) static_assert(true)
+#define CBRIDGE_FOR_GRPC_PORT(Suite) static_assert(true)
+#define CBRIDGE_FOR_GRPC_AND(Suite, List, Namer) static_assert(true)
+#define CBRIDGE_FOR_GRPC_UNARY_AND(Suite, List, Namer) static_assert(true)
 #endif
 
 /// The same for suites over one of List as well.

@@ -59,19 +59,4 @@ const ChannelUnderTest &ownChannelUnderTest() {
   return *Channel;
 }
 
-const ChannelUnderTest &grpcUnderTest() {
-  static const auto *const Channel = [] {
-    auto *C = new ChannelUnderTest();
-    C->Name = "grpc";
-    C->WholeMessages = true;
-    C->BreaksInForks = C->BlocksSignals = true;
-    C->KeepsFiles = 2; // the poller of gRPC's event engine
-    C->Address = [](const std::string &Directory) {
-      return "grpc:unix:" + Directory + "/peer";
-    };
-    return C;
-  }();
-  return *Channel;
-}
-
 } // namespace cbridge::conformance

@@ -59,18 +59,30 @@ enum class Manners {
 struct ChannelUnderTest {
   /// The scheme.
   std::string_view Name;
+  /// In the names of tests, if it is not the scheme.
+  std::string_view Label = {};
+  /// Of every runner string: "&mode=unary".
+  std::string_view Options = {};
   /// A second compiler waits until the first is gone.
   bool OneSessionAtATime = false;
   /// Once the two ends have greeted each other, a message is there as a whole
   /// or not at all, and it waits where nobody has to take it.
   bool WholeMessages = false;
+  /// A library of its own frames the messages: there are no half ones, they are
+  /// taken at any length, and what is wrong with one is told in other words.
+  bool OwnFraming = false;
+  /// Each request has its own place for one answer.
+  bool AnswersOnce = false;
+  /// A reply may be on its way when it has been given, and be lost with the
+  /// peer.
+  bool SendsLater = false;
   /// Its libraries do not work in a child that was forked after their first
   /// use.
   bool BreaksInForks = false;
   /// Timers of the compiler's wait until a wait is over.
   bool BlocksSignals = false;
-  /// So many files its libraries keep for good, once used.
-  size_t KeepsFiles = 0;
+  /// So many files its libraries keep for good, once used, and memory.
+  size_t KeepsFiles = 0, KeepsBytes = 0;
   /// Where a peer can serve, in a directory of its own.
   std::string (*Address)(const std::string &Directory);
   /// A peer that serves Address; null if it cannot.
@@ -78,6 +90,8 @@ struct ChannelUnderTest {
   /// A compiler at Address; null if it is not its turn yet.
   std::unique_ptr<RawEnd> (*MakeCompiler)(const std::string &Address,
                                           Manners How);
+  /// Whether raw ends that were destroyed are gone; null: at once.
+  bool (*Settled)() = nullptr;
 };
 
 ChannelUnderTest pipeUnderTest();
@@ -88,9 +102,13 @@ ChannelUnderTest unixUnderTest();
 const std::vector<ChannelUnderTest> &channelsUnderTest();
 /// That of examples/own-channel, from a module.
 const ChannelUnderTest &ownChannelUnderTest();
-/// That of src/modules/grpc. It has no raw ends: what they could send wrongly,
-/// gRPC's own framing does not let through.
-const ChannelUnderTest &grpcUnderTest();
+#ifdef CBRIDGE_HAS_GRPC
+/// That of src/modules/grpc, over sockets: by a stream, and by a call for each
+/// decision; over a port.
+ChannelUnderTest grpcUnderTest();
+ChannelUnderTest grpcUnaryUnderTest();
+ChannelUnderTest grpcPortUnderTest();
+#endif
 
 } // namespace cbridge::conformance
 

@@ -304,18 +304,30 @@ attackName(const ::testing::TestParamInfo<CompilerFault::ParamType> &Info) {
 
 CBRIDGE_FOR_EVERY_CHANNEL_AND(CompilerFault, attacks(false), attackName);
 CBRIDGE_FOR_EVERY_CHANNEL_AND(ExplainedFault, attacks(true), attackName);
+CBRIDGE_FOR_GRPC_AND(CompilerFault, attacks(false), attackName);
+CBRIDGE_FOR_GRPC_AND(ExplainedFault, attacks(true), attackName);
+
+/// So many sessions break: a hello by half does not come where there are no
+/// half messages.
+size_t broken(const ChannelUnderTest &Channel, const Attack &A) {
+  std::string_view Says = A.Says;
+  bool HalfAHello = Says == "after 40 bytes" || Says == "after 80 bytes";
+  return A.Code != StatusCode::Ok && !(Channel.OwnFraming && HalfAHello);
+}
 
 TEST_P(CompilerFault, EndsItsOwnSessionOnly) {
-  size_t Wanted = A.Code != StatusCode::Ok;
+  size_t Wanted = broken(Channel, A);
   A.Do(*this);
   hangUp();
   settle(Wanted);
   ASSERT_EQ(Errors.size(), Wanted) << Errors.back().toString();
   if (Wanted) {
     EXPECT_EQ(Errors[0].code(), A.Code) << Errors[0].toString();
-    bool Half =
-        Channel.WholeMessages && std::string_view(A.Says) == "after 70 bytes";
-    EXPECT_NE(Errors[0].message().find(Half ? "" : A.Says), std::string::npos)
+    std::string_view Says = A.Says;
+    bool OfFrames = Says == "no frame" || Says.rfind("announces", 0) == 0;
+    bool Other = (Channel.WholeMessages && Says == "after 70 bytes") ||
+                 (Channel.OwnFraming && OfFrames);
+    EXPECT_NE(Errors[0].message().find(Other ? "" : Says), std::string::npos)
         << Errors[0].message();
   }
   EXPECT_EQ(Seen, A.Seen);
@@ -346,6 +358,7 @@ protected:
       : BadCompilers(std::get<0>(GetParam()), std::get<1>(GetParam())) {}
 };
 CBRIDGE_FOR_EVERY_CHANNEL(AllFaults);
+CBRIDGE_FOR_GRPC(AllFaults);
 
 TEST_P(AllFaults, CostNothingThatStays) {
   auto Round = [this](const Attack &A) {
@@ -354,7 +367,7 @@ TEST_P(AllFaults, CostNothingThatStays) {
     Seen.clear();
     A.Do(*this);
     hangUp();
-    settle(A.Code != StatusCode::Ok);
+    settle(broken(Channel, A));
     ASSERT_EQ(Seen, A.Seen) << A.Name;
   };
   for (const Attack &A : Attacks)
@@ -365,7 +378,7 @@ TEST_P(AllFaults, CostNothingThatStays) {
     Round(Attacks[I % std::size(Attacks)]);
   Errors = std::vector<Status>();
   EXPECT_EQ(openFiles(), Files);
-  EXPECT_LT(heapInUse(), Heap + 100'000);
+  EXPECT_LT(heapInUse(), Heap + 100'000 + Channel.KeepsBytes);
   expectServes();
 }
 

@@ -7,6 +7,10 @@
 #include "ServedPeer.h"
 
 #include "os/File.h"
+#include "os/Process.h"
+#include "os/Socket.h"
+
+#include <optional>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -59,5 +63,39 @@ void ServedPeer::finish() {
 }
 
 pid_t ServedPeer::process() const { return H->Process; }
+
+struct FreshPeer::Host {
+  std::optional<ServedPeer> Forked;
+  std::optional<os::Process> Program;
+};
+
+FreshPeer::FreshPeer(const ChannelUnderTest &Channel,
+                     const std::string &Address)
+    : H(std::make_unique<Host>()) {
+  if (!Channel.BreaksInForks) {
+    H->Forked.emplace(Address, increment);
+    return;
+  }
+  // It serves one session, and goes when we go.
+  Expected<os::Process> Started = os::Process::spawn(
+      {CBRIDGE_CONFORMANCE_PEER, Address}, {"CBRIDGE_PEER=" + Address});
+  EXPECT_TRUE(Started) << Started.status().toString();
+  if (!Started)
+    return;
+  H->Program.emplace(std::move(*Started));
+  std::string Path = Address.substr(Address.rfind(':') + 1);
+  os::Backoff Pause;
+  int Errno;
+  for (Deadline Until = soon(); !os::connectUnix(Path, &Errno);)
+    if (H->Program->exited() || !Pause.pause(Until)) {
+      ADD_FAILURE() << "no peer at " << Address;
+      return;
+    }
+}
+
+FreshPeer::~FreshPeer() {
+  if (H->Program)
+    H->Program->end(Long);
+}
 
 } // namespace cbridge::conformance

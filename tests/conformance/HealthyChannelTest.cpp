@@ -23,6 +23,8 @@ namespace {
 using HealthyChannelTest = EveryChannel;
 CBRIDGE_FOR_EVERY_CHANNEL(HealthyChannelTest);
 CBRIDGE_FOR_GRPC(HealthyChannelTest);
+CBRIDGE_FOR_GRPC_UNARY(HealthyChannelTest);
+CBRIDGE_FOR_GRPC_PORT(HealthyChannelTest);
 
 /// Sends every feature back as the output of the same index.
 void echo(Peer &P, const Request &R) {

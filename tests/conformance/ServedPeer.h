@@ -31,6 +31,18 @@ private:
   std::unique_ptr<Host> H;
 };
 
+/// A peer that answers y = x + 1, whatever this process has done before: where
+/// a forked one would not work, a program of its own.
+class FreshPeer {
+public:
+  FreshPeer(const ChannelUnderTest &Channel, const std::string &Address);
+  ~FreshPeer();
+
+private:
+  struct Host;
+  std::unique_ptr<Host> H;
+};
+
 /// Serves until Stop() or until the last session; whether that was clean.
 bool serve(Peer &P, const Policy &Answer, const std::function<bool()> &Stop);
 

@@ -26,8 +26,8 @@ protected:
               const std::string &Target = "") {
     Expected<Model> M = Model::open(
         std::string(Channel.Name) + ":" + Target + "?serdes=" + Serdes +
-            "&timeout=" + std::to_string(Timeout.count()) +
-            "ms&spawn=" + Program,
+            "&timeout=" + std::to_string(Timeout.count()) + "ms" +
+            std::string(Channel.Options) + "&spawn=" + Program,
         oneNumber());
     EXPECT_TRUE(M) << M.status().toString();
     return *M;
@@ -40,6 +40,7 @@ protected:
 };
 CBRIDGE_FOR_EVERY_CHANNEL(SpawnTest);
 CBRIDGE_FOR_GRPC(SpawnTest);
+CBRIDGE_FOR_GRPC_UNARY(SpawnTest);
 
 TEST_P(SpawnTest, StartsAPeerOfItsOwn) {
   Model A = spawn(Program), B = spawn(Program);

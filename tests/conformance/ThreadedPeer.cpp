@@ -45,4 +45,12 @@ void ServedPeer::finish() {
 
 pid_t ServedPeer::process() const { return ::getpid(); }
 
+struct FreshPeer::Host {
+  ServedPeer Peer;
+};
+
+FreshPeer::FreshPeer(const ChannelUnderTest &, const std::string &Address)
+    : H(new Host{{Address, increment}}) {}
+FreshPeer::~FreshPeer() = default;
+
 } // namespace cbridge::conformance

@@ -20,23 +20,26 @@
 namespace cbridge {
 
 static std::atomic<int> Users{0};
+/// This program uses the same library itself.
+static std::atomic<bool> Shared{false};
 
 GrpcLibrary::GrpcLibrary() {
   // A compiler's standard error is not gRPC's.
   if (!::getenv("GRPC_VERBOSITY"))
     gpr_set_log_function([](gpr_log_func_args *) {});
+  if (Users++ == 0)
+    Shared = grpc_is_initialized() != 0;
   grpc_init();
-  ++Users;
 }
 
 GrpcLibrary::~GrpcLibrary() {
   bool Last = --Users == 0;
   grpc_shutdown_blocking();
-  if (!Last || !grpc_is_initialized())
+  if (!Last || Shared || !grpc_is_initialized())
     return;
-  // A thread of gRPC's was not through with it yet and shuts it down later,
-  // unless this program uses the same library itself.
-  for (int Tries = 0; Tries < 100 && grpc_is_initialized(); ++Tries)
+  // A thread or a timer of gRPC's was not through with it yet and shuts it down
+  // later.
+  for (int Tries = 0; Tries < 150 && grpc_is_initialized(); ++Tries)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   grpc_init();
   grpc_shutdown_blocking();
@@ -100,6 +103,9 @@ makeChannel(const GrpcAddress &To, const Security &By, size_t MaxMessage) {
   Args.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   // Of its own, so that closing it closes the connection.
   Args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // One that did not connect keeps gRPC busy until its next try.
+  Args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  Args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   // Nobody but the runner string says where the features go.
   Args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   Args.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);

@@ -71,8 +71,9 @@ GrpcConnection::~GrpcConnection() {
   Deadline Until = Abandoned ? Deadline::past() : Deadline::in(GoodbyeTime);
   if (!Abandoned && !Ended && C->await(Call::Writing, Until)) {
     C->Stream->WritesDone(C->begin(Call::Closing));
-    if (C->await(Call::Closing, Until))
-      (void)C->await(Call::Reading, Until);
+    // To cancel the call now would take from the peer what it has not read yet.
+    while (C->await(Call::Reading, Until) && C->Worked[Call::Reading])
+      C->Stream->Read(&C->In, C->begin(Call::Reading));
   }
   C.reset();
 }

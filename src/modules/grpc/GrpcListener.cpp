@@ -219,6 +219,15 @@ Expected<std::unique_ptr<Channel>> GrpcListener::accept(Deadline Until) {
 
 Expected<std::unique_ptr<Listener>> listenGrpc(const RunnerString &Address,
                                                const ChannelOptions &Options) {
+  static constexpr std::string_view Roles[] = {"server", "client"};
+  Expected<std::string> Role = Address.choice("role", Roles);
+  if (!Role)
+    return Role.status();
+  if (*Role == "client")
+    return dialGrpc(Address, Options);
+  for (std::string_view Key : {"announce", "tls_name"})
+    if (Address.has(Key))
+      return Address.errorAt(Key, std::string(Key) + " needs role=client");
   Expected<GrpcAddress> Where = GrpcAddress::parse(Address, Address.target());
   if (!Where)
     return Where.status();

@@ -18,15 +18,6 @@ static auto since(Deadline::Clock::time_point Start) {
   return Deadline::Clock::now() - Start;
 }
 
-/// Step 0, once nobody else is connected.
-static grpc::Status begin(Trainer &T) {
-  grpc::Status S;
-  do
-    S = T.call(T.action(0));
-  while (S.error_code() == grpc::StatusCode::ABORTED);
-  return S;
-}
-
 /// Waits until another trainer waits.
 static void awaitOther(Trainer &T) {
   while (T.call(T.action(0), milliseconds(50)).error_code() !=
@@ -88,8 +79,7 @@ TEST(GrpcServeFaultsTest, TheSecondOfTwoTrainersIsRefused) {
   EXPECT_NE(FirstIsIn, B.get());
   Trainer &T = FirstIsIn ? First : Second;
   EXPECT_EQ(T.x(), 5);
-  EXPECT_FALSE(T.call(T.action(1, 6), milliseconds(30)).ok());
-  EXPECT_EQ(*Asking.get(), 6);
+  EXPECT_EQ(*T.decide(1, 6, Asking), 6);
 }
 
 TEST(GrpcServeFaultsTest, ATrainerThatGivesUpMayAskAgainAtOnce) {
@@ -103,8 +93,7 @@ TEST(GrpcServeFaultsTest, ATrainerThatGivesUpMayAskAgainAtOnce) {
   MLModelRunner Runner = Compiler.M->runner();
   auto Asking = Compiler.ask(Runner, 5);
   EXPECT_EQ(T.step(0).sequence(), 0u);
-  EXPECT_FALSE(T.call(T.action(1, 6), milliseconds(30)).ok());
-  EXPECT_EQ(*Asking.get(), 6);
+  EXPECT_EQ(*T.decide(1, 6, Asking), 6);
 }
 
 /// A program that takes one step as a trainer and then waits to be killed.
@@ -137,13 +126,13 @@ TEST(GrpcServeFaultsTest, AnotherTrainerGoesOnWhereOneWasKilled) {
   ::waitpid(Child, nullptr, 0);
   Asking = Compiler.ask(Runner, 2);
   Trainer T(Compiler.address());
-  grpc::Status S = begin(T); // once it is known that the first is gone
+  grpc::Status S =
+      T.patiently(T.action(0)); // once it is known that the first is gone
   ASSERT_TRUE(S.ok()) << S.error_message();
   EXPECT_EQ(T.Seen.sequence(), 1u);
   EXPECT_FALSE(T.Seen.signature().empty());
   EXPECT_EQ(T.x(), 2);
-  EXPECT_FALSE(T.call(T.action(2, 200), milliseconds(30)).ok());
-  EXPECT_EQ(*Asking.get(), 200);
+  EXPECT_EQ(*T.decide(2, 200, Asking), 200);
 }
 
 TEST(GrpcServeFaultsTest, ClosingEndsTheCallOfATrainerThatWaits) {
@@ -153,7 +142,8 @@ TEST(GrpcServeFaultsTest, ClosingEndsTheCallOfATrainerThatWaits) {
     ServedModel Compiler;
     T.emplace(Compiler.address());
     Trainer Second(Compiler.address());
-    Waiting = std::async(std::launch::async, [&] { return begin(*T); });
+    Waiting = std::async(std::launch::async,
+                         [&] { return T->patiently(T->action(0)); });
     awaitOther(Second);
   }
   auto Start = Deadline::Clock::now();
@@ -165,7 +155,7 @@ TEST(GrpcServeFaultsTest, ClosingEndsTheCallOfATrainerThatWaits) {
 TEST(GrpcServeFaultsTest, ClosingDoesNotWaitForATrainerThatIsStuck) {
   if (const char *Address = ::getenv(AsTrainer)) {
     Trainer T(Address);
-    (void)begin(T);
+    (void)T.patiently(T.action(0));
     return;
   }
   pid_t Child;
@@ -200,8 +190,7 @@ TEST(GrpcServeFaultsTest, AForkedChildLeavesTheServerAlone) {
   Trainer T(Compiler.address());
   auto Asking = Compiler.ask(*Runner, 1);
   T.step(0);
-  EXPECT_FALSE(T.call(T.action(1, 2), milliseconds(30)).ok());
-  EXPECT_EQ(*Asking.get(), 2);
+  EXPECT_EQ(*T.decide(1, 2, Asking), 2);
   pid_t Child = ::fork();
   if (Child == 0) {
     ::alarm(10);
@@ -217,8 +206,7 @@ TEST(GrpcServeFaultsTest, AForkedChildLeavesTheServerAlone) {
   EXPECT_FALSE(Compiler.address().empty());
   Asking = Compiler.ask(*Runner, 3);
   EXPECT_EQ(T.step(1).sequence(), 1u);
-  EXPECT_FALSE(T.call(T.action(2, 4), milliseconds(30)).ok());
-  EXPECT_EQ(*Asking.get(), 4);
+  EXPECT_EQ(*T.decide(2, 4, Asking), 4);
 }
 
 static size_t entries(const char *Folder) {

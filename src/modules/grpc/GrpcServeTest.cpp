@@ -73,8 +73,7 @@ TEST(GrpcServeTest, AnEpisodeMayBeCutShort) {
   Asking = Compiler.ask(Runner, 3);
   EXPECT_EQ(T.step(0).sequence(), 0u);
   EXPECT_EQ(T.x(), 3);
-  T.call(T.action(1, 4), milliseconds(50));
-  EXPECT_EQ(*Asking.get(), 4);
+  EXPECT_EQ(*T.decide(1, 4, Asking), 4);
 }
 
 TEST(GrpcServeTest, OpeningAndClosingDoNotWaitForATrainer) {
@@ -93,13 +92,12 @@ TEST(GrpcServeTest, AStepMayBeRepeated) {
   for (uint64_t Step = 0; Step < 3; ++Step) {
     auto Asking = Compiler.ask(Runner, int64_t(Step));
     for (int Times = 0; Times < 3; ++Times) {
-      T.step(Step, /*ignored=*/Times + 1);
+      T.step(Step, Times + 1); // which is ignored
       EXPECT_EQ(T.x(), int64_t(Step));
       EXPECT_EQ(T.Seen.sequence(), Step);
     }
     // What has been decided cannot be decided again.
-    T.call(T.action(Step + 1, 7), milliseconds(30));
-    EXPECT_EQ(*Asking.get(), 7);
+    EXPECT_EQ(*T.decide(Step + 1, 7, Asking), 7);
   }
 }
 
@@ -107,7 +105,7 @@ TEST(GrpcServeTest, AWrongStepDisturbsNothing) {
   ServedModel Compiler;
   Trainer T(Compiler.address());
   auto Refused = [&](uint64_t Step, const char *Expected) {
-    grpc::Status S = T.call(T.action(Step, 1));
+    grpc::Status S = T.patiently(T.action(Step, 1));
     EXPECT_EQ(S.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << Step;
     EXPECT_NE(S.error_message().find(Expected), std::string::npos)
         << S.error_message();
@@ -117,15 +115,13 @@ TEST(GrpcServeTest, AWrongStepDisturbsNothing) {
   auto Asking = Compiler.ask(Runner, 5);
   EXPECT_EQ(T.step(0).sequence(), 0u);
   Refused(2, "expected 1, or 0 again");
-  EXPECT_FALSE(T.call(T.action(1, 6), milliseconds(30)).ok()); // decides
-  EXPECT_EQ(*Asking.get(), 6);
+  EXPECT_EQ(*T.decide(1, 6, Asking), 6);
   Asking = Compiler.ask(Runner, 8);
   Refused(3, "expected "); // 1, or 2 if it has been seen
   EXPECT_EQ(T.step(1).sequence(), 1u);
   EXPECT_EQ(T.x(), 8);
   Refused(1000, "expected 2, or 1 again");
-  EXPECT_FALSE(T.call(T.action(2, 9), milliseconds(30)).ok());
-  EXPECT_EQ(*Asking.get(), 9);
+  EXPECT_EQ(*T.decide(2, 9, Asking), 9);
 }
 
 TEST(GrpcServeTest, AWrongActionIsRefusedByNameAndNothingIsLost) {
@@ -152,8 +148,7 @@ TEST(GrpcServeTest, AWrongActionIsRefusedByNameAndNothingIsLost) {
   Wrong.clear_tensors();
   Refused(Wrong, "neither tensors nor a failure");
   EXPECT_EQ(Asking.wait_for(seconds(0)), std::future_status::timeout);
-  EXPECT_FALSE(T.call(T.action(1, 6), milliseconds(30)).ok());
-  EXPECT_EQ(*Asking.get(), 6);
+  EXPECT_EQ(*T.decide(1, 6, Asking), 6);
 }
 
 TEST(GrpcServeTest, ATrainerMayHaveNoDecision) {
@@ -174,8 +169,7 @@ TEST(GrpcServeTest, ATrainerMayHaveNoDecision) {
   Asking = Compiler.ask(Runner, 6);
   EXPECT_TRUE(Next.get().ok());
   EXPECT_EQ(T.x(), 6);
-  EXPECT_FALSE(T.call(T.action(2, 7), milliseconds(30)).ok());
-  EXPECT_EQ(*Asking.get(), 7);
+  EXPECT_EQ(*T.decide(2, 7, Asking), 7);
 }
 
 TEST(GrpcServeTest, RunnersTakeTurnsAndNoEndIsLost) {
@@ -233,8 +227,7 @@ TEST(GrpcServeTest, OverAUnixSocket) {
     auto Asking = std::async(std::launch::async,
                              [&] { return Runner.evaluate<int64_t>(); });
     T.step(0);
-    EXPECT_FALSE(T.call(T.action(1, 6), milliseconds(30)).ok());
-    EXPECT_EQ(*Asking.get(), 6);
+    EXPECT_EQ(*T.decide(1, 6, Asking), 6);
   }
   EXPECT_EQ(In.count(), 0u);
   // What others have put there stays.
@@ -281,6 +274,8 @@ TEST(GrpcServeTest, OptionsThatMakeNoSense) {
         "grpc:127.0.0.1:0?role=server&spawn=true",
         "grpc:127.0.0.1:0?role=server&connect=1s",
         "grpc:127.0.0.1:0?role=server&serdes=json",
+        "grpc:127.0.0.1:0?role=server&mode=unary",
+        "grpc:127.0.0.1:0?role=server&tls_name=x",
         "grpc:127.0.0.1:0?role=server&timeout=0s", "grpc:?role=server",
         "grpc:0.0.0.0:0?role=server"}) {
     Expected<Model> M = Model::open(Text, xToY());
@@ -295,17 +290,14 @@ TEST(GrpcServeTest, OnlyThoseWithTheToken) {
   std::ofstream(In.file("token")) << "secret\n";
   ServedModel Compiler("token_file=" + In.file("token"));
   Trainer T(Compiler.address());
-  grpc::Status S = T.call(T.action(0));
-  EXPECT_EQ(S.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  for (const char *Token : {"", "public"}) {
+    T.Token = Token;
+    EXPECT_EQ(T.call(T.action(0)).error_code(),
+              grpc::StatusCode::UNAUTHENTICATED);
+  }
+  T.Token = "secret";
   MLModelRunner Runner = Compiler.M->runner();
   auto Asking = Compiler.ask(Runner, 5);
-  for (uint64_t Step : {0, 1}) {
-    grpc::ClientContext Context;
-    Context.AddMetadata("authorization", "Bearer secret");
-    Context.set_deadline(std::chrono::system_clock::now() +
-                         (Step ? milliseconds(30) : milliseconds(5000)));
-    S = T.Stub->getObservation(&Context, T.action(Step, 6), &T.Seen);
-    EXPECT_EQ(S.ok(), Step == 0) << S.error_message();
-  }
-  EXPECT_EQ(*Asking.get(), 6);
+  EXPECT_EQ(T.step(0).sequence(), 0u);
+  EXPECT_EQ(*T.decide(1, 6, Asking), 6);
 }

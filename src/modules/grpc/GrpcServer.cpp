@@ -10,6 +10,7 @@
 
 #include <grpcpp/server_builder.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include <sys/eventfd.h>
@@ -19,6 +20,9 @@ namespace cbridge {
 
 /// Messages that wait for the peer; more wait in the compiler.
 static constexpr size_t MostWaiting = 16;
+
+/// How long calls that have ended have to be over when a server stops.
+static constexpr std::chrono::milliseconds FarewellTime(200);
 
 Event::Event() : File(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
@@ -32,12 +36,25 @@ void Event::reset() {
   (void)!::read(File.get(), &Count, sizeof(Count));
 }
 
-/// What a message begins with.
-static Bytes beginning(const grpc::ByteBuffer &Of,
-                       std::vector<grpc::Slice> &Slices) {
-  if (!Of.Dump(&Slices).ok() || Slices.empty())
-    return {};
-  return {Slices[0].begin(), Slices[0].size()};
+/// What a message begins with: its kind and its session, in however many pieces
+/// it has come.
+static std::string beginning(const grpc::ByteBuffer &Of) {
+  std::vector<grpc::Slice> Slices;
+  std::string Begins;
+  if (!Of.Dump(&Slices).ok())
+    return Begins;
+  for (const grpc::Slice &Each : Slices) {
+    if (Begins.size() >= FrameMessage::MaxHeader)
+      break;
+    Begins.append(
+        reinterpret_cast<const char *>(Each.begin()),
+        std::min(Each.size(), FrameMessage::MaxHeader - Begins.size()));
+  }
+  return Begins;
+}
+
+static Bytes asBytes(const std::string &Text) {
+  return {reinterpret_cast<const unsigned char *>(Text.data()), Text.size()};
 }
 
 std::optional<Said> ServedCall::take() {
@@ -182,18 +199,17 @@ void ServedCall::heard(bool Ok) {
       end(grpc::Status::OK);
     return;
   }
-  std::vector<grpc::Slice> Slices;
-  Bytes Begins = beginning(In, Slices);
+  std::string Begins = beginning(In);
   Queue.push_back({In});
   In.Clear();
   Came->set();
   if (!Known) {
-    Session = FrameMessage::sessionOf(Begins);
+    Session = FrameMessage::sessionOf(asBytes(Begins));
     Of->speaks(shared_from_this(), Session);
   }
   Known = true;
   // A compiler that goes does not wait for the peer.
-  if (FrameMessage::kindOf(Begins) == FrameKind::Bye) {
+  if (FrameMessage::kindOf(asBytes(Begins)) == FrameKind::Bye) {
     endQueue();
     FinishWanted = true;
     if (!Writing)
@@ -207,13 +223,13 @@ void ServedCall::heard(bool Ok) {
 void ServedCall::asked(bool Ok) {
   if (!Ok)
     return refuse(grpc::StatusCode::INVALID_ARGUMENT, "no observation");
-  std::vector<grpc::Slice> Slices;
-  Bytes Begins = beginning(In, Slices);
-  FrameKind Kind = FrameMessage::kindOf(Begins);
+  std::string Begins = beginning(In);
+  FrameKind Kind = FrameMessage::kindOf(asBytes(Begins));
   if (Kind != FrameKind::Request && Kind != FrameKind::End)
     return refuse(grpc::StatusCode::INVALID_ARGUMENT,
                   "an observation of another kind than REQUEST and END");
-  std::shared_ptr<ServedCall> To = Of->find(FrameMessage::sessionOf(Begins));
+  std::shared_ptr<ServedCall> To =
+      Of->find(FrameMessage::sessionOf(asBytes(Begins)));
   if (!To)
     return refuse(grpc::StatusCode::FAILED_PRECONDITION,
                   "there is no such session; converse begins one");
@@ -289,8 +305,9 @@ void GrpcServer::run() {
 }
 
 void GrpcServer::stop() {
+  // What was said last may still be on its way.
   if (Server)
-    Server->Shutdown(gpr_time_0(GPR_CLOCK_MONOTONIC));
+    Server->Shutdown(grpcTime(Deadline::in(FarewellTime)));
   {
     std::lock_guard<std::mutex> Lock(Posting);
     if (Stopped)

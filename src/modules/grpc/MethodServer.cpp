@@ -90,9 +90,12 @@ void AskedCall::done(Step S, bool Ok) {
     Of.acceptNext();
     return accepted();
   case Read:
-    return Ok && !Gone
-               ? received()
-               : refuse(grpc::StatusCode::INVALID_ARGUMENT, "no message");
+    if (!Ok)
+      return refuse(grpc::StatusCode::INVALID_ARGUMENT, "no message");
+    received();
+    if (Gone) // what it said counts
+      Of.To.left(*this);
+    return;
   case Pause:
     if (!Gone)
       Of.To.asked(shared_from_this());

@@ -191,13 +191,13 @@ TEST_F(ObservationMessagesTest, WrongActionsAreRefusedByName) {
   EXPECT_NE(Why(right(0, 1)).find("step 0"), std::string::npos);
   Wrong = right(1, 1);
   Wrong.mutable_tensors()->mutable_tensor(0)->set_name("z");
-  EXPECT_NE(Why(Wrong).find("z"), std::string::npos);
+  EXPECT_NE(Why(Wrong).find("'z'"), std::string::npos);
   Wrong = right(1, 1);
   Wrong.mutable_tensors()->mutable_tensor(0)->set_type(pb::FLOAT);
   EXPECT_NE(Why(Wrong).find("'y'"), std::string::npos);
   Wrong = right(1, 1);
   Wrong.mutable_tensors()->mutable_tensor(0)->add_shape(3);
-  EXPECT_NE(Why(Wrong).find("y"), std::string::npos);
+  EXPECT_NE(Why(Wrong).find("'y'"), std::string::npos);
   std::string Both =
       right(1, 1).SerializeAsString() + right(1, 2).SerializeAsString();
   EXPECT_FALSE(Messages->decode(asBytes(Both), Decision));

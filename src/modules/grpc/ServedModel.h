@@ -113,15 +113,40 @@ public:
   }
   grpc::Status call(const pb::Action &A, milliseconds Within = seconds(10)) {
     grpc::ClientContext Context;
+    addToken(Context);
     Context.set_deadline(std::chrono::system_clock::now() + Within);
     Seen.Clear();
     return Stub->getObservation(&Context, A, &Seen);
   }
+  /// The same as soon as no other call is under way, such as one that was just
+  /// cancelled.
+  grpc::Status patiently(const pb::Action &A) {
+    grpc::Status S;
+    do
+      S = call(A);
+    while (S.error_code() == grpc::StatusCode::ABORTED);
+    return S;
+  }
   /// A step that must work; its observation.
   const pb::Observation &step(uint64_t Step, int64_t Y = 0) {
-    grpc::Status S = call(action(Step, Y));
+    grpc::Status S = patiently(action(Step, Y));
     EXPECT_TRUE(S.ok()) << S.error_message();
     return Seen;
+  }
+  /// Decides and then goes away; what the compiler has got.
+  Expected<int64_t> decide(uint64_t Step, int64_t Y,
+                           std::future<Expected<int64_t>> &Asking) {
+    grpc::ClientContext Context;
+    addToken(Context);
+    auto Calling = std::async(std::launch::async, [&] {
+      pb::Observation Unseen;
+      return Stub->getObservation(&Context, action(Step, Y), &Unseen);
+    });
+    Expected<int64_t> Decided = Asking.get();
+    EXPECT_TRUE(Decided) << Decided.status().toString();
+    Context.TryCancel();
+    (void)Calling.get();
+    return Decided;
   }
   int64_t x() const {
     EXPECT_EQ(Seen.tensors().tensor_size(), 1);
@@ -132,8 +157,13 @@ public:
 
   pb::Observation Seen;
   std::unique_ptr<pb::CompilerBridge::Stub> Stub;
+  std::string Token;
 
 private:
+  void addToken(grpc::ClientContext &To) const {
+    if (!Token.empty())
+      To.AddMetadata("authorization", "Bearer " + Token);
+  }
   static std::shared_ptr<grpc::Channel> makeChannel(const std::string &Target) {
     grpc::ChannelArguments Own;
     Own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

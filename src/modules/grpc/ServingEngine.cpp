@@ -127,12 +127,13 @@ private:
 };
 
 Status checkOptions(const RunnerString &R) {
-  for (std::string_view Key : {"spawn", "connect", "serdes", "mode"})
+  for (std::string_view Key :
+       {"spawn", "connect", "serdes", "mode", "tls_name"})
     if (R.has(Key))
-      return R.errorAt(Key, std::string(Key) +
-                                " is not for role=server: it is the trainer "
-                                "that connects, and the method that says how "
-                                "tensors travel");
+      return R.errorAt(Key,
+                       std::string(Key) +
+                           " is not for role=server: the trainer connects, "
+                           "and the method says how tensors travel");
   if (R.has("announce") && R.option("announce").empty())
     return R.errorAt("announce", "expected a file");
   return Status();

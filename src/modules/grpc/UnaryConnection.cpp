@@ -108,6 +108,7 @@ public:
 private:
   Status greet(const FrameHeader &Header, const Message &Payload,
                Deadline Until);
+  Status checkSession();
   void call(const FrameHeader &Header, const Message &Payload, Deadline Until);
   Expected<Frame> welcome(Deadline Until);
   Expected<Frame> insteadOfServer(FrameKind Kind, const std::string &Text);
@@ -127,7 +128,8 @@ private:
   FrameMessage Format;
   Inbox Came;
   std::string Context;
-  FrameHeader Latest; // that we sent and that waits for its answer
+  std::optional<Frame> Early; // that the peer has said without being asked
+  FrameHeader Latest;         // that we sent and that waits for its answer
   grpc::ByteBuffer Asked;
   std::string OwnWelcome;
   AlignedBuffer OwnText;
@@ -164,6 +166,19 @@ void UnaryConnection::call(const FrameHeader &Header, const Message &Payload,
   Calls->begin(Over, Route.By, Asked, Until);
 }
 
+/// A call would connect again to a peer that is gone, or to another one in its
+/// place, which do not know the session.
+Status UnaryConnection::checkSession() {
+  if (Plain || Early)
+    return Status();
+  Expected<Frame> Said = Stream->receive(Deadline::past());
+  if (Said)
+    Early = *Said;
+  else if (Said.status().code() != StatusCode::Timeout)
+    return Said.status();
+  return Status();
+}
+
 Status UnaryConnection::send(FrameHeader Header, const Message &Payload,
                              Deadline Until) {
   Latest = Header;
@@ -174,11 +189,15 @@ Status UnaryConnection::send(FrameHeader Header, const Message &Payload,
     Context = textOf(Payload);
     return Status();
   case FrameKind::Request:
+    if (Status S = checkSession(); !S || Early)
+      return S;
     call(Header, Payload, Until);
     return Status();
   case FrameKind::End: {
     if (Plain) // it could not tell this from a question
       return Status();
+    if (Status S = checkSession(); !S || Early)
+      return S;
     call(Header, Payload, Until);
     // What follows must not overtake it.
     if (!Calls->await(Until))
@@ -258,6 +277,11 @@ Status UnaryConnection::untilAnswered(Deadline Until) {
 Expected<Frame> UnaryConnection::receive(Deadline Until) {
   if (!Greeted)
     return welcome(Until);
+  if (Early) {
+    Frame Last = *Early;
+    Early.reset();
+    return Last;
+  }
   if (Status S = untilAnswered(Until); !S)
     return S;
   if (!Calls->End.ok() && !Plain)
