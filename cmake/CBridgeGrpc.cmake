@@ -1,6 +1,8 @@
 # CBRIDGE_WITH_GRPC: the module cbridge-grpc.so, with `grpc:` and `serdes=protobuf`. On by default
 # where everything that it needs is there.
 find_program(CBRIDGE_PROTOC protoc)
+find_program(CBRIDGE_GRPC_CPP_PLUGIN grpc_cpp_plugin)
+mark_as_advanced(CBRIDGE_GRPC_CPP_PLUGIN)
 find_path(CBRIDGE_GRPC_INCLUDE_DIR grpcpp/grpcpp.h)
 find_path(CBRIDGE_PROTOBUF_INCLUDE_DIR google/protobuf/message.h)
 set(GrpcParts CBRIDGE_PROTOC CBRIDGE_GRPC_INCLUDE_DIR CBRIDGE_PROTOBUF_INCLUDE_DIR)

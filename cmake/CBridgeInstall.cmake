@@ -19,6 +19,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/CompilerBridgeConfigVers
 install(FILES
   "${PROJECT_BINARY_DIR}/CompilerBridgeConfig.cmake"
   "${PROJECT_BINARY_DIR}/CompilerBridgeConfigVersion.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/CBridgeProto.cmake"
   DESTINATION "${PackageDir}")
 
 # An absolute CMAKE_INSTALL_LIBDIR or INCLUDEDIR is the packager's wish for a fixed place.

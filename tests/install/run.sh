@@ -29,6 +29,19 @@ cmake -S "$root/tests/install/consumer" -B "$work/cmake" -G Ninja -DCMAKE_PREFIX
 cmake --build "$work/cmake"
 "$work/cmake/consumer"
 
+say "cbridge_add_proto, and a server that knows nothing of us"
+if module_dir=$(dirname "$(find "$prefix" -name cbridge-grpc.so | grep .)"); then
+  cmake -S "$root/examples/own-proto" -B "$work/own-proto" -G Ninja -DCMAKE_PREFIX_PATH="$prefix"
+  cmake --build "$work/own-proto"
+  CBRIDGE_MODULE_PATH=$module_dir PYTHONPATH=$work/own-proto/own_proto_compiler_proto \
+    "$work/own-proto/own_proto_compiler" \
+    "grpc:?on_error=fail&timeout=60s&spawn=$python $root/examples/own-proto/server.py {}" | tee "$work/said"
+  [[ $(grep -c 'says the model' "$work/said") == 3 ]]
+  grep -q ' 45 instructions: inline, says the model' "$work/said"
+else
+  echo "built without gRPC"
+fi
+
 say "pkg-config"
 pc_dir=$(dirname "$(find "$prefix" -name compiler-bridge.pc)")
 read -ra flags <<<"$(PKG_CONFIG_PATH=$pc_dir pkg-config --cflags --libs --static compiler-bridge)"

@@ -18,6 +18,13 @@ public:
         R(M.runner()) {
     report();
   }
+  PyRunner(const PyRunner &) = delete;
+  /// Ends the episode: who is told may be a thread of this process.
+  ~PyRunner() {
+    nb::gil_scoped_release Release;
+    Model Last = std::move(M);
+    MLModelRunner Gone = std::move(R);
+  }
 
   void populate(nb::dict Features) {
     for (auto [Key, Value] : Features) {

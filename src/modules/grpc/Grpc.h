@@ -28,6 +28,9 @@ Expected<std::unique_ptr<Channel>> connectGrpc(const RunnerString &Address,
 /// The peer's end: a server.
 Expected<std::unique_ptr<Listener>> listenGrpc(const RunnerString &Address,
                                                const ChannelOptions &Options);
+/// The peer's end with `role=client`: it calls a compiler that is the server.
+Expected<std::unique_ptr<Listener>> dialGrpc(const RunnerString &Address,
+                                             const ChannelOptions &Options);
 
 /// Keeps gRPC's threads alive; the last one ends them and waits for that.
 /// Silences its log, unless the user has set GRPC_VERBOSITY.

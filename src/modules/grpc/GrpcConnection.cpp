@@ -4,14 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "channel/PeerProcess.h"
-#include "modules/grpc/Grpc.h"
+#include "modules/grpc/ClientCall.h"
 #include "modules/grpc/UnaryConnection.h"
-#include "os/Socket.h"
-
-#include <grpcpp/generic/generic_stub.h>
-
-#include <cerrno>
+#include "os/File.h"
 
 namespace cbridge {
 
@@ -25,57 +20,7 @@ constexpr size_t LendFrom = size_t(16) << 10;
 /// How long a peer has to take our goodbye.
 constexpr milliseconds GoodbyeTime(200);
 
-/// What gRPC has for one session. In a forked child it is left alone: its
-/// threads are not there.
-struct Call {
-  /// What is under way.
-  enum Step : unsigned { Starting, Writing, Reading, Closing, Ending, Steps };
-
-  GrpcLibrary Library; // first, so that it ends last
-  std::shared_ptr<grpc::Channel> Channel;
-  grpc::CompletionQueue Queue;
-  grpc::ClientContext Context;
-  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> Stream;
-  grpc::ByteBuffer In;
-  grpc::Status End;
-  bool Pending[Steps] = {}, Worked[Steps] = {};
-
-  ~Call() {
-    if (Stream)
-      Context.TryCancel();
-    Queue.Shutdown();
-    void *Tag;
-    bool Ok;
-    NoInterruptions During;
-    while (Queue.Next(&Tag, &Ok)) {
-    }
-    Stream.reset();
-    Channel.reset();
-  }
-
-  void *begin(Step S) {
-    Pending[S] = true;
-    return &Pending[S];
-  }
-  /// Waits until S is over; false if it is not by then.
-  bool await(Step S, Deadline Until) {
-    // What is there already is found even if the deadline has passed.
-    if (!Pending[S])
-      return true;
-    NoInterruptions During;
-    auto Time = grpcTime(Until);
-    while (Pending[S]) {
-      void *Tag;
-      bool Ok;
-      if (Queue.AsyncNext(&Tag, &Ok, Time) != grpc::CompletionQueue::GOT_EVENT)
-        return false;
-      size_t Which = size_t(static_cast<bool *>(Tag) - Pending);
-      Pending[Which] = false;
-      Worked[Which] = Ok;
-    }
-    return true;
-  }
-};
+using Call = StreamCall;
 
 class GrpcConnection : public Channel {
 public:
@@ -200,66 +145,20 @@ Expected<Frame> GrpcConnection::receive(Deadline Until) {
   return F;
 }
 
-/// What a channel that does not connect says: only a call gets to know it.
-std::string whyNotConnected(const std::shared_ptr<grpc::Channel> &Made,
-                            Deadline Until) {
-  grpc::CompletionQueue Queue;
-  grpc::ClientContext Context;
-  grpc::Status Why;
-  Context.set_deadline(grpcTime(Until));
-  grpc::ByteBuffer Nothing, Answer;
-  auto Call = grpc::GenericStub(Made).PrepareUnaryCall(&Context, ConverseMethod,
-                                                       Nothing, &Queue);
-  Call->StartCall();
-  Call->Finish(&Answer, &Why, &Answer);
-  void *Tag;
-  bool Ok;
-  Queue.Next(&Tag, &Ok);
-  Queue.Shutdown();
-  while (Queue.Next(&Tag, &Ok)) {
-  }
-  return Why.error_message().substr(0, 500);
-}
-
 /// One try: whether somebody takes our connection by then.
 PeerProcess::Attempt tryConnect(const GrpcAddress &To, const Security &By,
                                 const ChannelOptions &Options, Deadline Until,
                                 const std::string &Name,
                                 std::unique_ptr<Call> &For, Status &Why) {
-  // A peer that is not there must not cost the threads of gRPC.
-  int Errno = 0;
-  if (!To.Path.empty() && !os::connectUnix(To.Path, &Errno)) {
-    Why = nobodyServes(Name, Errno == ENOENT ? "its socket is not there"
-                                             : "its peer is gone");
-    return PeerProcess::Attempt::Absent;
+  std::unique_ptr<GrpcLibrary> During;
+  std::shared_ptr<grpc::Channel> Made;
+  auto How =
+      tryChannel(To, By, Options.MaxMessage, Until, Name, During, Made, Why);
+  if (How == PeerProcess::Attempt::Connected) {
+    For = std::make_unique<Call>();
+    For->Channel = std::move(Made);
   }
-  NoInterruptions During; // which gRPC's threads inherit
-  For = std::make_unique<Call>();
-  std::shared_ptr<grpc::Channel> &Made = For->Channel;
-  Made = makeChannel(To, By, Options.MaxMessage);
-  for (;;) {
-    grpc_connectivity_state State = Made->GetState(/*try_to_connect=*/true);
-    if (State == GRPC_CHANNEL_READY)
-      return PeerProcess::Attempt::Connected;
-    if (State == GRPC_CHANNEL_TRANSIENT_FAILURE ||
-        State == GRPC_CHANNEL_SHUTDOWN) {
-      std::string Said = By.usesTls() ? whyNotConnected(Made, Until) : "";
-      bool Refused = Said.find("andshake") != Said.npos ||
-                     Said.find("certificate") != Said.npos;
-      Why = Refused ? Status::error(StatusCode::Unavailable,
-                                    Name + ": no TLS with it: " + Said)
-                    : nobodyServes(Name, "it takes no connection");
-      For.reset();
-      return Refused ? PeerProcess::Attempt::Failed
-                     : PeerProcess::Attempt::Absent;
-    }
-    if (!Made->WaitForStateChange(State, grpcTime(Until))) {
-      Why = Status::error(StatusCode::Timeout,
-                          Name + " does not speak gRPC, or is too slow");
-      For.reset();
-      return PeerProcess::Attempt::Failed;
-    }
-  }
+  return How;
 }
 
 } // namespace

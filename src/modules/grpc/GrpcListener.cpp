@@ -4,14 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "channel/PeerLock.h"
 #include "channel/PeerProcess.h"
 #include "modules/grpc/Grpc.h"
 #include "modules/grpc/GrpcServer.h"
-#include "os/File.h"
-
-#include <sys/stat.h>
-#include <unistd.h>
+#include "modules/grpc/SocketPlace.h"
 
 namespace cbridge {
 
@@ -149,13 +145,10 @@ public:
   std::string address() const override { return Chosen; }
 
 private:
-  std::string lockPath() const { return Where.Path + ".lock"; }
-  Status takePath(const std::string &Name);
-
   const GrpcAddress Where;
   const ChannelOptions Options;
   const uint64_t Process;
-  os::File Lock;
+  SocketPlace Place;
   std::shared_ptr<GrpcServer> Server;
   std::string Chosen, Name;
 };
@@ -165,38 +158,19 @@ GrpcListener::~GrpcListener() {
     new std::shared_ptr<GrpcServer>(std::move(Server)); // leave it alone
     return;
   }
-  bool Ours = Lock && isNamed(Lock, lockPath());
+  bool Ours = Place.isOurs();
   if (Server)
     Server->stop();
-  if (Ours) {
-    if (Server) // else it is somebody else's file
-      ::unlink(Where.Path.c_str());
-    ::unlink(lockPath().c_str());
-  }
-  if (Lock && Options.Lifeline >= 0)
+  if (Ours)
+    Place.remove();
+  if (Place.isTaken() && Options.Lifeline >= 0)
     removeOwnDirectory(Where.Path);
-}
-
-/// gRPC would take a socket away from a peer that serves it.
-Status GrpcListener::takePath(const std::string &Of) {
-  Expected<os::File> Taken = takePeerLock(lockPath(), Of);
-  if (!Taken)
-    return Taken.status();
-  Lock = std::move(*Taken);
-  struct stat Info;
-  if (::lstat(Where.Path.c_str(), &Info) == 0) {
-    if (!S_ISSOCK(Info.st_mode))
-      return Status::error(StatusCode::Io,
-                           Where.Path + " is in the way and is not a socket");
-    ::unlink(Where.Path.c_str()); // left by a peer that died
-  }
-  return Status();
 }
 
 Status GrpcListener::open(const RunnerString &Address, Security By) {
   Name = "grpc:" + Address.target();
   if (!Where.Path.empty())
-    if (Status S = takePath(Name); !S)
+    if (Status S = Place.take(Where.Path, Name); !S)
       return S;
   Server = std::make_shared<GrpcServer>();
   int Port = 0;
@@ -214,7 +188,7 @@ Status GrpcListener::open(const RunnerString &Address, Security By) {
             (Tls ? ", or tls_key= is not the key of tls_cert=" : ""));
   }
   if (!Where.Path.empty())
-    ::chmod(Where.Path.c_str(), 0600);
+    Place.shutOut();
   else if (Where.Port == "0")
     Name = Chosen = "grpc:" + Where.Host + ":" + std::to_string(Port);
   // Options are each end's own.
@@ -245,6 +219,15 @@ Expected<std::unique_ptr<Channel>> GrpcListener::accept(Deadline Until) {
 
 Expected<std::unique_ptr<Listener>> listenGrpc(const RunnerString &Address,
                                                const ChannelOptions &Options) {
+  static constexpr std::string_view Roles[] = {"server", "client"};
+  Expected<std::string> Role = Address.choice("role", Roles);
+  if (!Role)
+    return Role.status();
+  if (*Role == "client")
+    return dialGrpc(Address, Options);
+  for (std::string_view Key : {"announce", "tls_name"})
+    if (Address.has(Key))
+      return Address.errorAt(Key, std::string(Key) + " needs role=client");
   Expected<GrpcAddress> Where = GrpcAddress::parse(Address, Address.target());
   if (!Where)
     return Where.status();

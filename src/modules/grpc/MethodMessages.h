@@ -40,7 +40,7 @@ struct Answered {
 /// scratch memory, so: one thread at a time.
 class MethodMessages {
 public:
-  virtual ~MethodMessages();
+  virtual ~MethodMessages() = default;
   /// Writes the message that the compiler sends. Features is empty if the
   /// episode is over. Bytes may be lent as a Serializer does.
   virtual Status encode(Span<const TensorView> Features, const Told &Beside,
@@ -48,6 +48,8 @@ public:
   /// Reads the message that the compiler receives; it comes from outside. A
   /// step 0 or a failure has no decision and leaves To as it was.
   virtual Expected<Answered> decode(Bytes From, DecodedTensors &To) = 0;
+  /// Whether what is sent has a place for the end of an episode.
+  virtual bool tellsEnds() const { return true; }
 };
 
 /// A method and its messages.
@@ -58,6 +60,12 @@ struct Method {
   bool Streams = false;
   /// Makes the messages of one runner.
   std::function<std::unique_ptr<MethodMessages>()> NewMessages;
+  /// Whether the received message has a place for the step. Without one, the
+  /// first call of an episode is not looked at.
+  bool Steps = true;
+  /// Of a server: fields that are appended to the answer of a step 0. Messages
+  /// of Protocol Buffers may be put one behind the other.
+  std::string Introduction = {};
 };
 
 } // namespace cbridge

@@ -8,22 +8,31 @@
 
 namespace cbridge {
 
-MethodMessages::~MethodMessages() = default;
+static constexpr std::string_view Roles[] = {"client", "server"};
 
 bool isForMethod(const RunnerString &R) {
-  return R.option("role") == "server" || R.has("proto");
+  // Those that are wrong, too: the channel would not notice.
+  return R.option("role", Roles[0]) != Roles[0] || R.has("announce") ||
+         R.has("proto") || R.has("service") || R.has("method");
 }
 
 Expected<EngineSource> openMethod(const RunnerString &R, const Signature &Sig) {
-  static constexpr std::string_view Roles[] = {"client", "server"};
   Expected<std::string> Role = R.choice("role", Roles);
   if (!Role)
     return Role.status();
   bool Serving = *Role == "server";
-  // TODO-BASE: userMethod, callMethod, serveMethod
-  (void)Sig;
-  return Status::error(StatusCode::Unsupported,
-                       Serving ? "role=server" : "proto=");
+  if (R.has("announce") && !Serving)
+    return R.errorAt("announce", "only role=server has an address to announce");
+  for (const char *Key : {"service", "method"})
+    if (R.has(Key) && !R.has("proto"))
+      return R.errorAt(Key, "needs proto=, the file in which it is");
+  if (!R.has("proto"))
+    return serveMethod(R, Sig, getObservation(Sig));
+  Expected<Method> M = userMethod(R, Sig, Serving);
+  if (!M)
+    return M.status();
+  return Serving ? serveMethod(R, Sig, std::move(*M))
+                 : callMethod(R, Sig, std::move(*M));
 }
 
 } // namespace cbridge

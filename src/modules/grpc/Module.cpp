@@ -21,8 +21,9 @@ static constexpr char Help[] =
 static constexpr const char *Keys[] = {"mode",     "spawn",      "connect",
                                        "tls_ca",   "tls_cert",   "tls_key",
                                        "tls_name", "token_file", nullptr};
-static constexpr const char *ListenKeys[] = {"tls_ca", "tls_cert", "tls_key",
-                                             "token_file", nullptr};
+static constexpr const char *ListenKeys[] = {
+    "tls_ca",     "tls_cert", "tls_key",  "tls_name",
+    "token_file", "role",     "announce", nullptr};
 static constexpr cbridge_channel_type Grpc =
     exportChannel<connectGrpc, listenGrpc>("grpc", Help, Keys,
                                            /*ManySessions=*/true,

@@ -69,6 +69,9 @@ public:
   }
   void bytesField(unsigned Field, const void *Data, size_t Size) {
     beginBytes(Field, Size);
+    bytes(Data, Size);
+  }
+  void bytes(const void *Data, size_t Size) {
     if (Size)
       std::memcpy(At, Data, Size);
     At += Size;
