@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 import struct
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
+from google.protobuf import descriptor_pb2, message_factory
 
 from compiler_bridge import BridgeError, CompilerInterface, Runner, TensorSpec
 
@@ -294,3 +297,35 @@ def test_the_same_from_a_peers_view(wire, address, raw_compiler):
         ]
         raw.close()
         assert compiler.next(timeout=20) is None
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory):
+    """The classes of compiler_bridge.proto, as protoc makes them for Python."""
+    made = tmp_path_factory.mktemp("proto") / "descriptors"
+    proto = GOLDEN.parents[1] / "proto"
+    command = ["-m", "grpc_tools.protoc", f"-I{proto}", f"--descriptor_set_out={made}"]
+    subprocess.run([sys.executable, *command, "compiler_bridge.proto"], check=True)
+    files = descriptor_pb2.FileDescriptorSet.FromString(made.read_bytes()).file
+    return message_factory.GetMessages(files)
+
+
+@pytest.mark.parametrize("name", ["observation", "advice"])
+def test_generated_classes_read_and_write_messages_of_grpc(name, generated):
+    case = CASES[name]
+    data = (GOLDEN / case["file"]).read_bytes()
+    read = generated[f"compiler_bridge.v1.{case['message']}"].FromString(data)
+    fields = ("kind", "session", "sequence", "runner", "truncated", "ends_session")
+    assert [getattr(read, field) for field in fields] == [case[field] for field in fields]
+    assert read.HasField("reward") == ("reward" in case)
+    assert read.reward == case.get("reward", 0)
+    assert getattr(read, "context", b"").decode() == case.get("context", "")
+    assert read.WhichOneof("content") == "tensors"
+    for tensor, expected in zip(read.tensors.tensor, case["tensors"], strict=True):
+        assert tensor.name == expected["name"]
+        assert list(tensor.shape) == expected["extents"]
+        if expected["type"] == "string":
+            assert [text.decode() for text in tensor.strings] == expected["values"]
+        else:
+            assert np.frombuffer(tensor.data, "<i8").tolist() == expected["values"]
+    assert read.SerializeToString(deterministic=True) == data

@@ -15,8 +15,13 @@ if(CBRIDGE_BUILD_TESTS)
     list(APPEND CBRIDGE_CHANNEL_SOURCES
       ${CMAKE_CURRENT_LIST_DIR}/RawGrpc.cpp
       ${PROJECT_SOURCE_DIR}/src/modules/grpc/FrameMessage.cpp
+      ${PROJECT_SOURCE_DIR}/src/modules/grpc/ThreadSanitizer.cpp
       ${PROJECT_SOURCE_DIR}/src/modules/grpc/Wire.cpp)
     set(Speaks ${CBRIDGE_GRPC_LIBRARIES})
+    if(CBRIDGE_SANITIZE STREQUAL "thread" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+      set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/RawGrpc.cpp PROPERTIES
+        COMPILE_OPTIONS "-fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/tsan.ignore")
+    endif()
   endif()
 
   # Both ends are threads of one process, which is what ThreadSanitizer can see.

@@ -16,7 +16,23 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CBRIDGE_THREAD_SANITIZER
+extern "C" void __tsan_acquire(void *Address);
+extern "C" void __tsan_release(void *Address);
+#endif
+#endif
+
 namespace cbridge {
+
+#ifdef CBRIDGE_THREAD_SANITIZER
+void handsOver(void *Tag) { __tsan_release(Tag); }
+void takesOver(void *Tag) { __tsan_acquire(Tag); }
+#else
+void handsOver(void *) {}
+void takesOver(void *) {}
+#endif
 
 /// Messages that wait for the peer; more wait in the compiler.
 static constexpr size_t MostWaiting = 16;
@@ -299,6 +315,7 @@ void GrpcServer::run() {
   void *Came;
   bool Ok;
   while (Queue->Next(&Came, &Ok)) {
+    takesOver(Came);
     std::unique_ptr<Tag> Done(static_cast<Tag *>(Came));
     Done->Of->done(Done->Step, Ok);
   }
