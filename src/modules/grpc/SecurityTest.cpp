@@ -213,3 +213,28 @@ TEST_F(SecurityTest, OptionsThatMakeNoSense) {
   S = serves("grpc:127.0.0.1:0?tls_cert=@peer.pem&tls_key=@named.key");
   EXPECT_EQ(S.code(), StatusCode::Unavailable) << S.toString();
 }
+
+TEST_F(SecurityTest, ACompilerThatServesKnowsItsTrainer) {
+  std::string Compiler =
+      at("grpc:127.0.0.1:0?role=server&on_error=fail&announce=@address&tls_ca="
+         "@ca.pem&tls_cert=@peer.pem&tls_key=@peer.key&token_file=@token");
+  const std::string Trainer = "grpc:?role=client&announce=@address";
+  const std::string Right = "&tls_ca=@ca.pem&tls_cert=@compiler.pem&tls_key="
+                            "@compiler.key&token_file=@token";
+  {
+    EchoPeer Of(at(Trainer + Right));
+    Status S = askOnce(Compiler + "&timeout=10s");
+    EXPECT_TRUE(S.ok()) << S.toString();
+  }
+  // In the clear, without a certificate, with a stranger's, with no token.
+  for (const char *Wrong :
+       {"&token_file=@token", "&tls_ca=@ca.pem&token_file=@token",
+        "&tls_ca=@ca.pem&tls_cert=@stranger.pem&tls_key=@stranger.key"
+        "&token_file=@token",
+        "&tls_ca=@ca.pem&tls_cert=@compiler.pem&tls_key=@compiler.key"}) {
+    EchoPeer Of(at(Trainer + Wrong));
+    Status S = askOnce(Compiler + "&timeout=300ms");
+    EXPECT_EQ(S.code(), StatusCode::Timeout) << Wrong << S.toString();
+    EXPECT_EQ(Of.seen(), 0u) << Wrong;
+  }
+}
