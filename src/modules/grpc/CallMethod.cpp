@@ -17,16 +17,19 @@ namespace {
 
 constexpr std::chrono::seconds DefaultTimeout(10);
 
+/// Never destroys it.
+template <typename T> void leave(std::unique_ptr<T> &Owned) {
+  [[maybe_unused]] T *Left = Owned.release();
+}
+
 /// What the runners of a model share.
 struct CalledModel {
   CalledModel(Signature Sig, Method M, std::unique_ptr<PeerProcess> Peer)
       : Sig(std::move(Sig)), M(std::move(M)), Peer(std::move(Peer)) {}
   ~CalledModel() {
-    if (Process == os::processMark())
-      return;
     // A forked child leaves gRPC alone: its threads are not there.
-    new std::shared_ptr<grpc::Channel>(std::move(First));
-    (void)Library.release();
+    if (Process != os::processMark())
+      leave(Line);
   }
 
   const Signature Sig;
@@ -35,9 +38,12 @@ struct CalledModel {
   std::chrono::nanoseconds Timeout{};
   const uint64_t Process = os::processMark();
   std::unique_ptr<PeerProcess> Peer;
-  std::unique_ptr<GrpcLibrary> Library; // before all channels
+  struct Connection {
+    std::unique_ptr<GrpcLibrary> Library; // before all channels
+    std::shared_ptr<grpc::Channel> First; // for the first runner
+  };
+  std::unique_ptr<Connection> Line = std::make_unique<Connection>();
   std::mutex Using;
-  std::shared_ptr<grpc::Channel> First; // for the first runner
   uint32_t Runners = 0;
 };
 
@@ -54,7 +60,7 @@ public:
   }
   ~CallingEngine() override {
     if (!ours().ok())
-      (void)Caller.release();
+      leave(Caller);
   }
 
   Status run(const Call &C) override;
@@ -148,7 +154,7 @@ newRunner(const std::shared_ptr<CalledModel> &Of) {
   uint32_t Runner;
   {
     std::lock_guard<std::mutex> Lock(Of->Using);
-    Channel = std::exchange(Of->First, nullptr);
+    Channel = std::exchange(Of->Line->First, nullptr);
     Runner = ++Of->Runners;
   }
   return makeEngine<CallingEngine>(Of, Runner, std::move(Channel));
@@ -207,7 +213,7 @@ Expected<EngineSource> callMethod(const RunnerString &R, const Signature &Sig,
   Deadline Until = Deadline::in(*Wait);
   Status S = Model->Peer->connect(R, Options, [&](Status &Why) {
     return tryChannel(*To, *By, *MaxMessage, Until, Model->Route.Name,
-                      Model->Library, Model->First, Why);
+                      Model->Line->Library, Model->Line->First, Why);
   });
   if (!S.ok())
     return Failed(S);

@@ -92,13 +92,15 @@ PeerProcess::Attempt tryChannel(const GrpcAddress &To, const Security &By,
       return Attempt::Connected;
     if (State == GRPC_CHANNEL_TRANSIENT_FAILURE ||
         State == GRPC_CHANNEL_SHUTDOWN) {
-      std::string Said = By.usesTls() ? whyNotConnected(Made, Until) : "";
+      const std::string Said = By.usesTls() ? whyNotConnected(Made, Until) : "";
       bool Refused = Said.find("andshake") != Said.npos ||
                      Said.find("certificate") != Said.npos;
-      if (Refused)
+      if (Refused) {
+        std::string Text = Name + ": no TLS with it: ";
+        Text += Said;
         return Failed(Attempt::Failed,
-                      Status::error(StatusCode::Unavailable,
-                                    Name + ": no TLS with it: " + Said));
+                      Status::error(StatusCode::Unavailable, Text));
+      }
       return Failed(Attempt::Absent,
                     nobodyServes(Name, "it takes no connection"));
     }
