@@ -14,9 +14,9 @@ if(CBRIDGE_BUILD_TESTS)
   if(CBRIDGE_WITH_GRPC)
     list(APPEND CBRIDGE_CHANNEL_SOURCES
       ${CMAKE_CURRENT_LIST_DIR}/RawGrpc.cpp
-      ${PROJECT_SOURCE_DIR}/src/modules/grpc/FrameMessage.cpp
+      ${PROJECT_SOURCE_DIR}/src/modules/grpc/wire/FrameMessage.cpp
       ${PROJECT_SOURCE_DIR}/src/modules/grpc/ThreadSanitizer.cpp
-      ${PROJECT_SOURCE_DIR}/src/modules/grpc/Wire.cpp)
+      ${PROJECT_SOURCE_DIR}/src/modules/grpc/wire/Wire.cpp)
     set(Speaks ${CBRIDGE_GRPC_LIBRARIES})
     if(CBRIDGE_SANITIZE STREQUAL "thread" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
       set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/RawGrpc.cpp PROPERTIES

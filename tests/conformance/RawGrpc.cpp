@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "ChannelsUnderTest.h"
 
-#include "modules/grpc/FrameMessage.h"
-#include "modules/grpc/Wire.h"
+#include "modules/grpc/wire/FrameMessage.h"
+#include "modules/grpc/wire/Wire.h"
 
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/async_generic_service.h>

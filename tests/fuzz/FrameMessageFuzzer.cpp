@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "channel/Handshake.h"
-#include "modules/grpc/FrameMessage.h"
+#include "modules/grpc/wire/FrameMessage.h"
 
 #include <algorithm>
 #include <cstdlib>

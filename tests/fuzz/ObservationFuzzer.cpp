@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "modules/grpc/ObservationMessages.h"
+#include "modules/grpc/wire/ObservationMessages.h"
 
 #include <cstdlib>
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "SerializerFuzzer.h"
-#include "modules/grpc/ProtobufSerializer.h"
+#include "modules/grpc/wire/ProtobufSerializer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *Data, size_t Size) {
   cbridge::ProtobufSerializer Codec;

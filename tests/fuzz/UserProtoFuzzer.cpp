@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "SerializerFuzzer.h"
-#include "modules/grpc/UserMessages.h"
+#include "modules/grpc/proto/UserMessages.h"
 
 using namespace cbridge;
 

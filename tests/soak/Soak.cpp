@@ -17,7 +17,8 @@
 using namespace cbridge;
 
 static const char Help[] =
-    "usage: soak [SESSIONS] [--channel=pipe|shm|grpc|all] [--seconds=N] [--seed=N]\n"
+    "usage: soak [SESSIONS] [--channel=pipe|shm|grpc|all] [--seconds=N] "
+    "[--seed=N]\n"
     "\n"
     "Several compilers ask several peers, in processes of their own that are\n"
     "stopped and killed at random. Checks that every answer is right, that no\n"

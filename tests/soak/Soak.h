@@ -33,7 +33,8 @@ constexpr bool Sanitized = false;
 
 constexpr size_t Peers = 3, Compilers = 6;
 constexpr const char *Channels[] = {
-    "pipe", "shm",
+    "pipe",
+    "shm",
 #ifdef CBRIDGE_HAS_GRPC
     "grpc",
 #endif

@@ -9,8 +9,8 @@
 
 #include "channel/Channel.h"
 #include "core/Recycler.h"
-#include "modules/grpc/FrameMessage.h"
 #include "modules/grpc/Security.h"
+#include "modules/grpc/wire/FrameMessage.h"
 
 #include <grpcpp/channel.h>
 #include <grpcpp/support/byte_buffer.h>

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "module/Export.h"
 #include "modules/grpc/Grpc.h"
-#include "modules/grpc/Methods.h"
-#include "modules/grpc/ProtobufSerializer.h"
+#include "modules/grpc/method/Methods.h"
+#include "modules/grpc/wire/ProtobufSerializer.h"
 
 using namespace cbridge;
 using namespace cbridge::exported;

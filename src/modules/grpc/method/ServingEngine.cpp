@@ -1,0 +1,174 @@
+//===- ServingEngine.cpp - grpc: with the compiler as the server ----------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "channel/SocketPlace.h"
+#include "modules/grpc/method/Announcement.h"
+#include "modules/grpc/method/Methods.h"
+#include "modules/grpc/method/Rendezvous.h"
+#include "os/File.h"
+
+namespace cbridge {
+
+namespace {
+
+constexpr std::chrono::seconds DefaultTimeout(10);
+/// How long the last answer has to get to its trainer when the model closes.
+constexpr std::chrono::milliseconds Grace(500);
+
+/// The server of one model. In a forked child it is left alone: neither its
+/// threads nor those that wait are there.
+class Served {
+public:
+  Served(Method M, const Signature &Sig, const std::string &Name,
+         std::chrono::nanoseconds Timeout)
+      : Sig(Sig), Timeout(Timeout), Name(Name), Path(M.Path),
+        With(std::move(M), Sig, Name) {}
+  static std::shared_ptr<Served> make(Method M, const Signature &Sig,
+                                      const std::string &Name,
+                                      std::chrono::nanoseconds Timeout) {
+    return {new Served(std::move(M), Sig, Name, Timeout), [](Served *Made) {
+              if (Made->isOurs())
+                delete Made;
+            }};
+  }
+  ~Served();
+  Status open(const RunnerString &R, const GrpcAddress &Where, Security By,
+              size_t MaxMessage);
+  bool isOurs() const { return Process == os::processMark(); }
+  Rendezvous &meeting() { return With; }
+
+  const Signature Sig;
+  const std::chrono::nanoseconds Timeout;
+
+private:
+  const uint64_t Process = os::processMark();
+  const std::string Name, Path;
+  Rendezvous With;
+  std::unique_ptr<MethodServer> Server;
+  SocketPlace Place;
+  Announcement Announced;
+};
+
+Served::~Served() {
+  Announced.remove();
+  With.close(Status::error(StatusCode::PeerClosed,
+                           "the compiler at " + Name + " is done"));
+  bool Ours = Place.isOurs();
+  if (Server)
+    Server->stop(Grace);
+  if (Ours)
+    Place.remove();
+}
+
+Status Served::open(const RunnerString &R, const GrpcAddress &Where,
+                    Security By, size_t MaxMessage) {
+  bool IsSocket = !Where.Path.empty();
+  if (IsSocket)
+    if (Status S = Place.take(Where.Path, Name); !S)
+      return S;
+  int Port = 0;
+  std::string Address = IsSocket ? "unix:" + Where.Path : Where.Host + ":";
+  bool Tls = By.usesTls();
+  NoInterruptions During; // which gRPC's threads inherit
+  Server = std::make_unique<MethodServer>(Path, With);
+  if (!Server->start(IsSocket ? Address : Address + Where.Port, std::move(By),
+                     grpcLimit(MaxMessage), Port)) {
+    Server.reset();
+    return Status::error(
+        StatusCode::Unavailable,
+        "cannot serve " + Name +
+            ": somebody else serves it, or it is not an address of this "
+            "machine" +
+            (Tls ? ", or tls_key= is not the key of tls_cert=" : ""));
+  }
+  if (IsSocket)
+    Place.shutOut();
+  else
+    Address += std::to_string(Port);
+  if (R.has("announce"))
+    return Announced.write(R.option("announce"),
+                           "grpc:" + RunnerString::escape(Address));
+  return Status();
+}
+
+class ServingEngine : public BufferedEngine {
+public:
+  explicit ServingEngine(std::shared_ptr<Served> By)
+      : BufferedEngine(By->Sig), Of(std::move(By)),
+        Who(Of->meeting().newSpeaker()) {}
+  ~ServingEngine() override {
+    if (Of->isOurs())
+      (void)Of->meeting().endEpisode(Who, Call());
+  }
+
+  Status run(const Call &C) override {
+    if (!Of->isOurs())
+      return forked();
+    return Of->meeting().decide(Who, Inputs, C, Of->Timeout, Outputs);
+  }
+  Status endEpisode(const Call &C) override {
+    if (!Of->isOurs())
+      return forked();
+    return Of->meeting().endEpisode(Who, C);
+  }
+
+private:
+  static Status forked() {
+    return Status::error(StatusCode::Forked,
+                         "this model was opened before the process forked; "
+                         "open it again");
+  }
+
+  std::shared_ptr<Served> Of;
+  Rendezvous::Speaker Who;
+};
+
+Status checkOptions(const RunnerString &R) {
+  for (std::string_view Key :
+       {"spawn", "connect", "serdes", "mode", "tls_name"})
+    if (R.has(Key))
+      return R.errorAt(Key,
+                       std::string(Key) +
+                           " is not for role=server: the trainer connects, "
+                           "and the method says how tensors travel");
+  if (R.has("announce") && R.option("announce").empty())
+    return R.errorAt("announce", "expected a file");
+  return Status();
+}
+
+} // namespace
+
+Expected<EngineSource> serveMethod(const RunnerString &R, const Signature &Sig,
+                                   Method M) {
+  if (M.Streams)
+    return R.errorAt("role", "role=server needs a unary method; " + M.Path +
+                                 " streams");
+  if (Status S = checkOptions(R); !S)
+    return S;
+  Expected<std::chrono::nanoseconds> Timeout =
+      R.duration("timeout", DefaultTimeout);
+  if (!Timeout)
+    return Timeout.status();
+  if (*Timeout <= std::chrono::nanoseconds::zero())
+    return R.errorAt("timeout", "a decision needs more than no time");
+  Expected<size_t> MaxMessage =
+      R.byteSize("max_message", ChannelOptions().MaxMessage);
+  if (!MaxMessage)
+    return MaxMessage.status();
+  Expected<GrpcAddress> Where = GrpcAddress::parse(R, R.target());
+  if (!Where)
+    return Where.status();
+  Expected<Security> By = Security::ofServer(R, *Where);
+  if (!By)
+    return By.status();
+  std::shared_ptr<Served> Made =
+      Served::make(std::move(M), Sig, "grpc:" + R.target(), *Timeout);
+  if (Status S = Made->open(R, *Where, std::move(*By), *MaxMessage); !S)
+    return S;
+  return EngineSource([Made] { return makeEngine<ServingEngine>(Made); });
+}
+
+} // namespace cbridge
