@@ -119,7 +119,7 @@ private:
 
 GrpcConnection::~GrpcConnection() {
   if (Process != os::processMark()) {
-    (void)C.release();
+    leaveAlone(C);
     return;
   }
   // A peer that has our goodbye ends the call; one that does not is hung up on.
@@ -247,7 +247,7 @@ PeerProcess::Attempt tryConnect(const GrpcAddress &To, const Security &By,
       bool Refused = Said.find("andshake") != Said.npos ||
                      Said.find("certificate") != Said.npos;
       Why = Refused ? Status::error(StatusCode::Unavailable,
-                                    Name + ": no TLS with it: " + Said)
+                                    Name + ": no TLS with it: " += Said)
                     : nobodyServes(Name, "it takes no connection");
       For.reset();
       return Refused ? PeerProcess::Attempt::Failed
