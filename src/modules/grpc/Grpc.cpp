@@ -185,8 +185,7 @@ grpc::ByteBuffer makeMessage(FrameMessage &As, FrameHeader Header,
       std::memcpy(At, Piece.data(), Piece.size());
       At += Piece.size();
     }
-    if (!Behind.empty())
-      std::memcpy(At, Behind.data(), Behind.size());
+    std::copy(Behind.begin(), Behind.end(), At);
     Slices.emplace_back(Whole, grpc::Slice::STEAL_REF);
   }
   return {Slices.data(), Slices.size()};

@@ -19,6 +19,7 @@
 #include <grpc/support/time.h>
 
 #include <csignal>
+#include <new>
 
 namespace cbridge {
 
@@ -40,6 +41,12 @@ public:
   ~GrpcLibrary();
   GrpcLibrary(const GrpcLibrary &) = delete;
 };
+
+/// Never destroys what Of owns. For a forked child, in which gRPC has no
+/// threads.
+template <typename T> void leaveAlone(T &Of) {
+  [[maybe_unused]] T *Left = new (std::nothrow) T(std::move(Of));
+}
 
 /// gRPC begins a wait anew when a signal interrupts it, so that a timer of the
 /// compiler's could prolong it for ever. Those that end programs stay.

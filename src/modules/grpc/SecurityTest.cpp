@@ -124,7 +124,7 @@ TEST_F(SecurityTest, TokensThatAreNone) {
   ASSERT_EQ(::mkfifo((Folder + "fifo").c_str(), 0600), 0);
   for (const char *File :
        {"empty", "binary", "lines", "huge", "absent", "fifo", "."}) {
-    for (Status S :
+    for (const Status &S :
          {askOnce(at("grpc:127.0.0.1:1?on_error=fail&token_file=@") + File),
           serves("grpc:127.0.0.1:0?token_file=@" + std::string(File))}) {
       EXPECT_EQ(S.code(), StatusCode::Io) << S.toString();

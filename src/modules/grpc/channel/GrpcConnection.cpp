@@ -64,7 +64,7 @@ private:
 
 GrpcConnection::~GrpcConnection() {
   if (Process != os::processMark()) {
-    (void)C.release();
+    leaveAlone(C);
     return;
   }
   // A peer that has our goodbye ends the call; one that does not is hung up on.

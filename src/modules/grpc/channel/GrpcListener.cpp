@@ -51,9 +51,9 @@ private:
 };
 
 GrpcSession::~GrpcSession() {
-  if (Process != os::processMark()) { // leave it alone
-    new std::shared_ptr<ServedCall>(std::move(Of));
-    new std::shared_ptr<ServedCall>(std::move(Asking));
+  if (Process != os::processMark()) {
+    leaveAlone(Of);
+    leaveAlone(Asking);
     return;
   }
   if (Asking)
@@ -155,7 +155,7 @@ private:
 
 GrpcListener::~GrpcListener() {
   if (Process != os::processMark()) {
-    new std::shared_ptr<GrpcServer>(std::move(Server)); // leave it alone
+    leaveAlone(Server);
     return;
   }
   bool Ours = Place.isOurs();

@@ -140,10 +140,8 @@ private:
 UnaryConnection::~UnaryConnection() {
   if (Process == os::processMark())
     return;
-  // A forked child leaves gRPC alone: its threads are not there.
-  (void)Calls.release();
-  new std::shared_ptr<grpc::Channel>(std::move(Over));
-  new grpc::ByteBuffer(std::move(Asked));
+  leaveAlone(Calls);
+  leaveAlone(Over);
 }
 
 Status UnaryConnection::greet(const FrameHeader &Header, const Message &Payload,
