@@ -159,6 +159,10 @@ public:
       accept();
   }
   ~RawGrpcPeer() override {
+    // A connection that breaks takes with it what was sent and not read.
+    Deadline Until = Deadline::in(std::chrono::seconds(10));
+    while (Unheard && !Ended && step(Until)) {
+    }
     if (Server)
       Server->Shutdown(gpr_time_0(GPR_CLOCK_MONOTONIC));
     Queue->Shutdown();
@@ -207,6 +211,7 @@ private:
     }
     came(C.In);
     Came = true;
+    Unheard = false;
     Answering = &C;
     if (!C.Unary)
       C.Stream.Read(&C.In, &C.Reading);
@@ -230,6 +235,7 @@ private:
     if (!Answering)
       return false;
     Wrote = false;
+    Unheard = true;
     Call &C = *Answering;
     if (C.Unary) {
       C.Stream.WriteAndFinish(bufferOf(Message), grpc::WriteOptions(),
@@ -256,6 +262,7 @@ private:
   std::list<Call> Calls;
   Call *Session = nullptr, *Answering = nullptr;
   bool Came = false, Ended = false, Wrote = false, Works = false;
+  bool Unheard = false; // something was sent since the last message
 };
 
 /// A call of converse.
