@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "BadCompilers.h"
 
+#include "os/File.h"
+
 #include <cmath>
 
 using namespace cbridge;

@@ -543,8 +543,8 @@ TEST(UserMessagesTest, OtherWaysToWriteTheSame) {
   const std::string Begin = "\xa3\x06", End = "\xa4\x06", I64 = "\x18\x01";
   EXPECT_EQ(M.decodeError(Begin + "\x08\x01" + Begin + End + End + I64), "");
   EXPECT_EQ(M.values<int64_t>(1), std::vector<int64_t>{-1});
-  for (const std::string &Bad : {Begin, Begin + I64, End, Begin + "\xac\x06",
-                                 Begin + Begin + End})
+  for (const std::string &Bad :
+       {Begin, Begin + I64, End, Begin + "\xac\x06", Begin + Begin + End})
     EXPECT_NE(M.decodeError(Bad), "");
   std::string Deep;
   for (int Depth = 0; Depth < 200; ++Depth)
