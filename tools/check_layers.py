@@ -4,6 +4,7 @@
 A layer is a folder of src/. A file may include its own layer and the layers below. Headers in a
 subfolder, such as serdes/json/, are an implementation: only that subfolder and the layers that
 put things together (ASSEMBLERS) may include them; all others use the headers of the layer itself.
+Inside a module, INSIDE lists which of its folders may include which.
 Headers of gRPC and of protobuf stay in one folder (FOREIGN). With --public, only the public headers
 are checked.
 """
@@ -34,6 +35,17 @@ ASSEMBLERS = {"catalog", "capi"}
 # Headers of others that only one folder of src/ may include.
 FOREIGN = {"google/": "modules/grpc", "grpc": "modules/grpc", "compiler_bridge.": "modules/grpc"}
 
+# Of a module's folders ('' is the module's own): what each may include beside itself.
+INSIDE = {
+    "modules/grpc": {
+        "wire": set(),
+        "proto": {"wire"},
+        "channel": {"", "wire"},
+        "method": {"", "wire", "proto"},
+        "": {"wire", "method"},
+    },
+}
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"][^>"]*[>"])')
 
 
@@ -62,6 +74,12 @@ def objection(file: Path, name: str) -> str | None:
     if other != layer and LEVEL[other] >= LEVEL[layer]:
         relation = "above" if LEVEL[other] > LEVEL[layer] else "beside"
         return f'{layer} may not include "{name}": {other} is {relation} it'
+    module, _, inner = f"{layer}/{folder}".removeprefix("modules/").partition("/")
+    if rules := INSIDE.get(f"modules/{module}") if layer == other == "modules" else None:
+        inside = other_folder.partition("/")[2]
+        if inside == inner or inside in rules.get(inner, set()):
+            return None
+        return f'modules/{module}/{inner} may not include "{name}"'
     if not other_folder or layer in ASSEMBLERS:
         return None
     if other == layer and (folder + "/").startswith(other_folder + "/"):

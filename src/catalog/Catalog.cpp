@@ -14,7 +14,7 @@
 namespace cbridge {
 
 /// Runner for the strings that it claims, Remote for the others.
-static Scheme either(const Scheme &Runner, Scheme Remote) {
+static Scheme either(const Scheme &Runner, const Scheme &Remote) {
   Scheme Both = Remote;
   Both.Keys.insert(Both.Keys.end(), Runner.Keys.begin(), Runner.Keys.end());
   Both.Open = [Runner, Remote](const RunnerString &R, const Signature &Sig) {
@@ -35,7 +35,7 @@ static Expected<Scheme> schemeOfModule(std::string_view Name) {
   if (Runner && (!Channel || !Runner->Claims))
     return *Runner;
   Scheme Remote = remoteScheme(*Channel);
-  return Runner ? either(*Runner, std::move(Remote)) : Remote;
+  return Runner ? either(*Runner, Remote) : Remote;
 }
 
 Registry Registry::builtin() {

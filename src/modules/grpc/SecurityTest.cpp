@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "modules/grpc/method/EchoPeer.h"
+#include "modules/grpc/EchoPeer.h"
 
 #include "os/File.h"
 #include "os/Process.h"

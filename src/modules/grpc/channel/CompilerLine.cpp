@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "modules/grpc/channel/CompilerLine.h"
 
-#include "modules/grpc/method/Announcement.h"
+#include "modules/grpc/Announcement.h"
 #include "modules/grpc/wire/ObservationMessages.h"
 
 #include <algorithm>

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "modules/grpc/ClientCall.h"
 #include "modules/grpc/channel/UnaryConnection.h"
-#include "modules/grpc/method/ClientCall.h"
 #include "os/File.h"
 
 namespace cbridge {

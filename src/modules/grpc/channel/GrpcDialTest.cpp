@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include <cbridge/Peer.h>
 
-#include "modules/grpc/method/ServedModel.h"
+#include "modules/grpc/ServedModel.h"
 
 #include <csignal>
 #include <thread>

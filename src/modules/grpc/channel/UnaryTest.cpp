@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "modules/grpc/EchoPeer.h"
 #include "modules/grpc/Grpc.h"
 #include "modules/grpc/channel/UnaryConnection.h"
-#include "modules/grpc/method/EchoPeer.h"
 
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/async_generic_service.h>

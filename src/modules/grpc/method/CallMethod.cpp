@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "modules/grpc/method/ClientCall.h"
+#include "modules/grpc/ClientCall.h"
 #include "modules/grpc/method/MethodCaller.h"
 #include "modules/grpc/method/Methods.h"
 #include "os/File.h"

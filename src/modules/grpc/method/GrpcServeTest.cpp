@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "channel/Handshake.h"
-#include "modules/grpc/method/ServedModel.h"
+#include "modules/grpc/ServedModel.h"
 
 #include <thread>
 

@@ -8,7 +8,7 @@
 #define CBRIDGE_MODULES_GRPC_METHOD_METHODCALLER_H
 
 #include "modules/grpc/Grpc.h"
-#include "modules/grpc/method/MethodMessages.h"
+#include "modules/grpc/wire/MethodMessages.h"
 
 #include <grpcpp/support/slice.h>
 

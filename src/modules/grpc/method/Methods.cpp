@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "modules/grpc/method/Methods.h"
 
+#include "modules/grpc/proto/UserMethod.h"
+#include "modules/grpc/wire/ObservationMessages.h"
+
 namespace cbridge {
 
 static constexpr std::string_view Roles[] = {"client", "server"};

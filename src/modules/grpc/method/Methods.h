@@ -7,7 +7,7 @@
 #ifndef CBRIDGE_MODULES_GRPC_METHOD_METHODS_H
 #define CBRIDGE_MODULES_GRPC_METHOD_METHODS_H
 
-#include "modules/grpc/method/MethodMessages.h"
+#include "modules/grpc/wire/MethodMessages.h"
 
 #include <cbridge/Registry.h>
 
@@ -18,13 +18,6 @@ namespace cbridge {
 bool isForMethod(const RunnerString &R);
 /// A model that calls a method, or that serves one: see docs/formats/grpc.md.
 Expected<EngineSource> openMethod(const RunnerString &R, const Signature &Sig);
-
-/// The method that `proto=`, `service=` and `method=` name, checked against
-/// Sig. Serving: the compiler sends the response and receives the request.
-Expected<Method> userMethod(const RunnerString &R, const Signature &Sig,
-                            bool Serving);
-/// getObservation of proto/compiler_bridge.proto.
-Method getObservation(const Signature &Sig);
 
 /// The compiler asks: one call per decision, or one stream per runner.
 Expected<EngineSource> callMethod(const RunnerString &R, const Signature &Sig,

@@ -7,8 +7,8 @@
 #ifndef CBRIDGE_MODULES_GRPC_METHOD_RENDEZVOUS_H
 #define CBRIDGE_MODULES_GRPC_METHOD_RENDEZVOUS_H
 
-#include "modules/grpc/method/MethodMessages.h"
 #include "modules/grpc/method/MethodServer.h"
+#include "modules/grpc/wire/MethodMessages.h"
 
 #include <cbridge/Engine.h>
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "channel/SocketPlace.h"
-#include "modules/grpc/method/Announcement.h"
+#include "modules/grpc/Announcement.h"
 #include "modules/grpc/method/Methods.h"
 #include "modules/grpc/method/Rendezvous.h"
 #include "os/File.h"

@@ -7,8 +7,8 @@
 #ifndef CBRIDGE_MODULES_GRPC_PROTO_MESSAGEWRITER_H
 #define CBRIDGE_MODULES_GRPC_PROTO_MESSAGEWRITER_H
 
-#include "modules/grpc/method/MethodMessages.h"
 #include "modules/grpc/proto/MessagePlan.h"
+#include "modules/grpc/wire/MethodMessages.h"
 
 namespace cbridge {
 

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "modules/grpc/method/Methods.h"
+#include "modules/grpc/proto/UserMethod.h"
 #include "modules/grpc/proto/UserProto.h"
 #include "os/File.h"
 

@@ -544,7 +544,7 @@ TEST(UserMessagesTest, OtherWaysToWriteTheSame) {
   EXPECT_EQ(M.decodeError(Begin + "\x08\x01" + Begin + End + End + I64), "");
   EXPECT_EQ(M.values<int64_t>(1), std::vector<int64_t>{-1});
   for (const std::string &Bad :
-       {Begin, Begin + I64, End, Begin + "\xac\x06", Begin + Begin + End})
+       {Begin, Begin + I64, End, Begin + "\xac\x06", End + End})
     EXPECT_NE(M.decodeError(Bad), "");
   std::string Deep;
   for (int Depth = 0; Depth < 200; ++Depth)

@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "modules/grpc/method/Methods.h"
+#include "modules/grpc/proto/UserMethod.h"
+
 #include "modules/grpc/proto/UserMessages.h"
 
 namespace cbridge {

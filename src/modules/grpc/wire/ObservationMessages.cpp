@@ -7,7 +7,6 @@
 #include "modules/grpc/wire/ObservationMessages.h"
 
 #include "channel/Handshake.h"
-#include "modules/grpc/method/Methods.h"
 #include "modules/grpc/wire/Wire.h"
 #include "os/File.h"
 

@@ -7,7 +7,7 @@
 #ifndef CBRIDGE_MODULES_GRPC_WIRE_OBSERVATIONMESSAGES_H
 #define CBRIDGE_MODULES_GRPC_WIRE_OBSERVATIONMESSAGES_H
 
-#include "modules/grpc/method/MethodMessages.h"
+#include "modules/grpc/wire/MethodMessages.h"
 #include "modules/grpc/wire/ProtobufSerializer.h"
 
 #include <cbridge/Signature.h>
@@ -50,6 +50,9 @@ std::string encodeIntroduction(const Signature &Sig);
 /// An Action as its trainer writes it: all but the content, which follows and
 /// has Size bytes. Step 0 has none.
 std::string beginAction(uint64_t Step, bool Failed, size_t Size);
+
+/// getObservation, checked against nothing: any signature fits.
+Method getObservation(const Signature &Sig);
 
 } // namespace cbridge
 

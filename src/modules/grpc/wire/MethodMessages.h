@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef CBRIDGE_MODULES_GRPC_METHOD_METHODMESSAGES_H
-#define CBRIDGE_MODULES_GRPC_METHOD_METHODMESSAGES_H
+#ifndef CBRIDGE_MODULES_GRPC_WIRE_METHODMESSAGES_H
+#define CBRIDGE_MODULES_GRPC_WIRE_METHODMESSAGES_H
 
 #include "serdes/Serializer.h"
 
@@ -70,4 +70,4 @@ struct Method {
 
 } // namespace cbridge
 
-#endif // CBRIDGE_MODULES_GRPC_METHOD_METHODMESSAGES_H
+#endif // CBRIDGE_MODULES_GRPC_WIRE_METHODMESSAGES_H

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "modules/grpc/method/ClientCall.h"
+#include "modules/grpc/ClientCall.h"
 
 #include "os/Socket.h"
 

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef CBRIDGE_MODULES_GRPC_METHOD_ECHOPEER_H
-#define CBRIDGE_MODULES_GRPC_METHOD_ECHOPEER_H
+#ifndef CBRIDGE_MODULES_GRPC_ECHOPEER_H
+#define CBRIDGE_MODULES_GRPC_ECHOPEER_H
 
 #include <cbridge/MLModelRunner.h>
 #include <cbridge/Peer.h>
@@ -73,4 +73,4 @@ inline Status askOnce(const std::string &Runner) {
 
 } // namespace cbridge::test
 
-#endif // CBRIDGE_MODULES_GRPC_METHOD_ECHOPEER_H
+#endif // CBRIDGE_MODULES_GRPC_ECHOPEER_H

@@ -8,8 +8,8 @@
 // For tests: the trainer is generated code.
 //
 //===----------------------------------------------------------------------===//
-#ifndef CBRIDGE_MODULES_GRPC_METHOD_SERVEDMODEL_H
-#define CBRIDGE_MODULES_GRPC_METHOD_SERVEDMODEL_H
+#ifndef CBRIDGE_MODULES_GRPC_SERVEDMODEL_H
+#define CBRIDGE_MODULES_GRPC_SERVEDMODEL_H
 
 #include <cbridge/MLModelRunner.h>
 
@@ -174,4 +174,4 @@ private:
 
 } // namespace cbridge::test
 
-#endif // CBRIDGE_MODULES_GRPC_METHOD_SERVEDMODEL_H
+#endif // CBRIDGE_MODULES_GRPC_SERVEDMODEL_H

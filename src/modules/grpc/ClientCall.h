@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef CBRIDGE_MODULES_GRPC_METHOD_CLIENTCALL_H
-#define CBRIDGE_MODULES_GRPC_METHOD_CLIENTCALL_H
+#ifndef CBRIDGE_MODULES_GRPC_CLIENTCALL_H
+#define CBRIDGE_MODULES_GRPC_CLIENTCALL_H
 
 #include "channel/PeerProcess.h"
 #include "modules/grpc/Grpc.h"
@@ -54,4 +54,4 @@ struct StreamCall {
 
 } // namespace cbridge
 
-#endif // CBRIDGE_MODULES_GRPC_METHOD_CLIENTCALL_H
+#endif // CBRIDGE_MODULES_GRPC_CLIENTCALL_H

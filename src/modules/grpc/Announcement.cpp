@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "modules/grpc/method/Announcement.h"
+#include "modules/grpc/Announcement.h"
 
 #include "channel/PeerLock.h"
 

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef CBRIDGE_MODULES_GRPC_METHOD_ANNOUNCEMENT_H
-#define CBRIDGE_MODULES_GRPC_METHOD_ANNOUNCEMENT_H
+#ifndef CBRIDGE_MODULES_GRPC_ANNOUNCEMENT_H
+#define CBRIDGE_MODULES_GRPC_ANNOUNCEMENT_H
 
 #include "os/File.h"
 
@@ -30,4 +30,4 @@ private:
 
 } // namespace cbridge
 
-#endif // CBRIDGE_MODULES_GRPC_METHOD_ANNOUNCEMENT_H
+#endif // CBRIDGE_MODULES_GRPC_ANNOUNCEMENT_H
