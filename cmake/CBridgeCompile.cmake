@@ -18,8 +18,8 @@ if(CBRIDGE_SANITIZE)
   endif()
 endif()
 
-# A decision over shared memory crosses many small functions. The objects have machine code as well,
-# for users of the static library who link without.
+# A decision over shared memory crosses many small functions. Not for what is installed: each link of
+# a static library with such objects takes seconds, whether its user wants that or not.
 if(CBRIDGE_LTO)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     add_compile_options(-flto=auto -ffat-lto-objects)

@@ -22,8 +22,7 @@ void removeOwnDirectory(const std::string &Target) {
 
 Status nobodyServes(const std::string &Address, const char *Why) {
   return Status::error(StatusCode::Unavailable,
-                       "nobody serves " + Address + " (" + Why +
-                           "); connect=5s would wait for it");
+                       "nobody serves " + Address + " (" + Why + ")");
 }
 
 PeerProcess::PeerProcess(PeerProcess &&Other) noexcept
@@ -97,7 +96,8 @@ Status PeerProcess::connect(const RunnerString &Address,
       return Why;
     case Attempt::Absent:
       if (!isOurs() && !Address.has("connect"))
-        return Why;
+        return Status::error(Why.code(),
+                             Why.message() + "; connect=5s would wait for it");
       break;
     case Attempt::Taken:
       break;

@@ -180,7 +180,8 @@ Expected<const Module *> Module::find(std::string_view Name) {
     Looked += Looked.empty() ? "" : ", ";
     Looked += Place;
   }
-  return None("there is no " + Base + " in " + Looked);
+  return None("there is no " + Base + " in " + Looked +
+              "; CBRIDGE_MODULE_PATH may name more folders");
 }
 
 const Scheme *Module::runner(std::string_view Name) const {

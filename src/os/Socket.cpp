@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <netdb.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -117,6 +118,28 @@ Expected<File> connectUnix(const std::string &Path, int *Errno) {
   if (!isOurUser(Socket))
     return Status::error(StatusCode::Io, Path + " belongs to another user");
   return Socket;
+}
+
+Status tryBind(const std::string &Host, const std::string &Port) {
+  addrinfo Wanted = {}, *Found = nullptr;
+  Wanted.ai_socktype = SOCK_STREAM;
+  Wanted.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  std::string Name = Host;
+  if (Name.size() > 2 && Name[0] == '[')
+    Name = Name.substr(1, Name.size() - 2);
+  if (int Failed = ::getaddrinfo(Name.c_str(), Port.c_str(), &Wanted, &Found))
+    return Status::error(StatusCode::Unavailable, ::gai_strerror(Failed));
+  File Socket(
+      ::socket(Found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP));
+  int Yes = 1; // as servers do
+  ::setsockopt(Socket.get(), SOL_SOCKET, SO_REUSEADDR, &Yes, sizeof(Yes));
+  bool Bound = ::bind(Socket.get(), Found->ai_addr, Found->ai_addrlen) == 0 &&
+               ::listen(Socket.get(), 1) == 0;
+  Status Why =
+      Bound ? Status()
+            : Status::error(StatusCode::Unavailable, std::strerror(errno));
+  ::freeaddrinfo(Found);
+  return Why;
 }
 
 Transfer sendSome(int Socket, Span<const Bytes> Pieces, Span<const int> Files) {

@@ -23,6 +23,9 @@ Expected<File> acceptUnix(const File &Listening, int *Errno = nullptr);
 /// Connects at once or not at all; the error's errno is kept in *Errno.
 Expected<File> connectUnix(const std::string &Path, int *Errno);
 
+/// Why a server cannot have this port of Host now; ok if it can.
+Status tryBind(const std::string &Host, const std::string &Port);
+
 /// Sends what the socket takes now, and Files with the first byte. Raises no
 /// SIGPIPE.
 Transfer sendSome(int Socket, Span<const Bytes> Pieces, Span<const int> Files);

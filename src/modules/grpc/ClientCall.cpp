@@ -92,17 +92,24 @@ PeerProcess::Attempt tryChannel(const GrpcAddress &To, const Security &By,
       return Attempt::Connected;
     if (State == GRPC_CHANNEL_TRANSIENT_FAILURE ||
         State == GRPC_CHANNEL_SHUTDOWN) {
-      const std::string Said = By.usesTls() ? whyNotConnected(Made, Until) : "";
-      bool Refused = Said.find("andshake") != Said.npos ||
-                     Said.find("certificate") != Said.npos;
-      if (Refused) {
-        std::string Text = Name + ": no TLS with it: ";
-        Text += Said;
-        return Failed(Attempt::Failed,
-                      Status::error(StatusCode::Unavailable, Text));
-      }
+      const std::string Said = whyNotConnected(Made, Until);
+      auto Says = [&](const char *What) {
+        return Said.find(What) != Said.npos;
+      };
+      auto Unusable = [&](const char *Text) {
+        return Status::error(StatusCode::Unavailable, Name + Text + Said);
+      };
+      if (By.usesTls() && (Says("andshake") || Says("certificate")))
+        return Failed(Attempt::Failed, Unusable(": no TLS with it: "));
+      if (Says("DNS") || Says("esolution"))
+        return Failed(Attempt::Failed, Unusable(": no such host: "));
+      if (Says("onnection refused") || Says("No such file"))
+        return Failed(Attempt::Absent,
+                      nobodyServes(Name, "it takes no connection"));
       return Failed(Attempt::Absent,
-                    nobodyServes(Name, "it takes no connection"));
+                    Unusable(By.usesTls()
+                                 ? ": no gRPC with it; it may want tls_cert=: "
+                                 : ": no gRPC with it; it may want tls_ca=: "));
     }
     if (!Made->WaitForStateChange(State, grpcTime(Until)))
       return Failed(Attempt::Failed,

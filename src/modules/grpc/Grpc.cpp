@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "modules/grpc/Grpc.h"
 
+#include "os/Socket.h"
+
 #include <grpcpp/create_channel.h>
 #include <grpcpp/support/slice.h>
 
@@ -62,6 +64,8 @@ Expected<GrpcAddress> GrpcAddress::parse(const RunnerString &Address,
                                          const std::string &Target) {
   GrpcAddress A;
   constexpr std::string_view Unix = "unix:";
+  if (Target.rfind("//", 0) == 0)
+    return Address.errorAtTarget("expected grpc:HOST:PORT, without slashes");
   if (Target.rfind(Unix, 0) == 0 || Target.rfind('/', 0) == 0) {
     A.Path = Target[0] == '/' ? Target : Target.substr(Unix.size());
     // A path of 107 bytes is the longest that sockets can have.
@@ -136,6 +140,17 @@ Status failedCall(const std::string &Name, const grpc::Status &How) {
                          Name + ": " + Why + " (gRPC code " +
                              std::to_string(How.error_code()) + ")");
   }
+}
+
+Status cannotServe(const std::string &Name, const GrpcAddress &Where,
+                   bool Tls) {
+  Status Why =
+      Where.Path.empty() ? os::tryBind(Where.Host, Where.Port) : Status();
+  return Status::error(StatusCode::Unavailable,
+                       "cannot serve " + Name + ": " +
+                           (!Why.ok() ? Why.message()
+                            : Tls ? "tls_key= may not be the key of tls_cert="
+                                  : "gRPC does not tell why"));
 }
 
 gpr_timespec grpcTime(Deadline D) {

@@ -83,6 +83,9 @@ makeChannel(const GrpcAddress &To, const Security &By, size_t MaxMessage);
 /// What a call of Name's that failed means. PeerError: a server that raised.
 Status failedCall(const std::string &Name, const grpc::Status &How);
 
+/// Why a server of ours did not start.
+Status cannotServe(const std::string &Name, const GrpcAddress &Where, bool Tls);
+
 gpr_timespec grpcTime(Deadline D);
 /// For a limit on messages with Size bytes of payload.
 int grpcLimit(size_t Size);

@@ -101,7 +101,8 @@ Status GrpcConnection::whyEnded(Deadline Until) {
   if (!Heard && C->End.error_code() == grpc::StatusCode::UNIMPLEMENTED)
     return Status::error(StatusCode::Unsupported,
                          Name + ": " + C->End.error_message().substr(0, 500) +
-                             "; if it has getAdvice, use mode=unary");
+                             "; if it has getAdvice, use mode=unary; if it has "
+                             "a method of its own, name that with proto=");
   Status Why = failedCall(Name, C->End);
   // A server that raised, in another language.
   if (Why.code() == StatusCode::PeerError)

@@ -180,12 +180,7 @@ Status GrpcListener::open(const RunnerString &Address, Security By) {
   if (!Server->start(Target, std::move(By), grpcLimit(Options.MaxMessage),
                      Port)) {
     Server.reset();
-    return Status::error(
-        StatusCode::Unavailable,
-        "cannot serve " + Name +
-            ": another peer serves it, or it is not an "
-            "address of this machine" +
-            (Tls ? ", or tls_key= is not the key of tls_cert=" : ""));
+    return cannotServe(Name, Where, Tls);
   }
   if (!Where.Path.empty())
     Place.shutOut();

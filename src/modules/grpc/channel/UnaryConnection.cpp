@@ -295,6 +295,9 @@ Expected<Frame> UnaryConnection::receive(Deadline Until) {
   Expected<Frame> F =
       Came.take(Format, Calls->Answer, Route.MaxMessage, &Advice);
   Calls->Answer.Clear();
+  if (!F && Plain) // the next one may be right
+    return insteadOfServer(FrameKind::Failure,
+                           "a wrong Advice: " + F.status().message());
   if (!F)
     return F.status().withContext(name());
   // The call itself tells what is answered; it may say so.

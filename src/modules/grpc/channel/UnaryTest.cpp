@@ -380,8 +380,27 @@ TEST(UnaryTest, WhatAPlainServerMustNotSay) {
       return grpc::Status::OK;
     });
     Status S = askOnce(Server.address() + "?mode=unary");
-    EXPECT_TRUE(S.code() == StatusCode::Protocol ||
+    // Of a message that cannot be read, of another one.
+    EXPECT_TRUE(S.code() == StatusCode::PeerError ||
+                S.code() == StatusCode::Protocol ||
                 S.code() == StatusCode::TypeMismatch)
         << S.toString();
   }
+}
+
+TEST(UnaryTest, AWrongAdviceCostsOneDecision) {
+  std::atomic<int> Asked{0};
+  PlainServer Server([&](const std::string &, std::string &To) {
+    To = Asked++ == 0 ? std::string() : seven();
+    return grpc::Status::OK;
+  });
+  Expected<Model> M = Model::open(Server.address() + "?mode=unary", number());
+  ASSERT_TRUE(M) << M.status().toString();
+  MLModelRunner R = M->runner();
+  R.getTensor<int64_t>(0)[0] = 1;
+  Expected<int64_t> First = R.evaluate<int64_t>();
+  EXPECT_EQ(First.status().code(), StatusCode::PeerError);
+  Expected<int64_t> Second = R.evaluate<int64_t>();
+  ASSERT_TRUE(Second) << Second.status().toString();
+  EXPECT_EQ(*Second, 7);
 }

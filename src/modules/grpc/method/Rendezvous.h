@@ -25,6 +25,8 @@ namespace cbridge {
 class Rendezvous : public CallHandler {
 public:
   Rendezvous(Method M, const Signature &Sig, std::string Name);
+  /// Before anybody asks: the address that was chosen.
+  void rename(std::string To) { Name = std::move(To); }
 
   /// One runner.
   struct Speaker {
@@ -78,7 +80,7 @@ private:
   std::string expected() const;
 
   const Method M;
-  const std::string Name;
+  std::string Name;
   std::atomic<uint32_t> Runners{0};
   std::mutex Turn;   // of the compiler's threads, taken first
   uint64_t Next = 0; // the next observation's step

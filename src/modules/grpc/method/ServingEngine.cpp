@@ -45,7 +45,8 @@ public:
 
 private:
   const uint64_t Process = os::processMark();
-  const std::string Name, Path;
+  std::string Name;
+  const std::string Path;
   Rendezvous With;
   std::unique_ptr<MethodServer> Server;
   SocketPlace Place;
@@ -77,17 +78,13 @@ Status Served::open(const RunnerString &R, const GrpcAddress &Where,
   if (!Server->start(IsSocket ? Address : Address + Where.Port, std::move(By),
                      grpcLimit(MaxMessage), Port)) {
     Server.reset();
-    return Status::error(
-        StatusCode::Unavailable,
-        "cannot serve " + Name +
-            ": somebody else serves it, or it is not an address of this "
-            "machine" +
-            (Tls ? ", or tls_key= is not the key of tls_cert=" : ""));
+    return cannotServe(Name, Where, Tls);
   }
   if (IsSocket)
     Place.shutOut();
   else
-    Address += std::to_string(Port);
+    Name = "grpc:" + (Address += std::to_string(Port));
+  With.rename(Name);
   if (R.has("announce"))
     return Announced.write(R.option("announce"),
                            "grpc:" + RunnerString::escape(Address));
@@ -130,10 +127,9 @@ Status checkOptions(const RunnerString &R) {
   for (std::string_view Key :
        {"spawn", "connect", "serdes", "mode", "tls_name"})
     if (R.has(Key))
-      return R.errorAt(Key,
-                       std::string(Key) +
-                           " is not for role=server: the trainer connects, "
-                           "and the method says how tensors travel");
+      return R.errorAt(Key, std::string(Key) +
+                                " is not for role=server, where the trainer "
+                                "connects and the method fixes the messages");
   if (R.has("announce") && R.option("announce").empty())
     return R.errorAt("announce", "expected a file");
   return Status();

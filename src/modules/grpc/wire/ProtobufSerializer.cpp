@@ -34,6 +34,13 @@ enum : unsigned {
 constexpr size_t LendFrom = 1024;
 
 uint64_t typeNumber(ElementType T) { return uint64_t(T) + 1; }
+std::string typeName(uint64_t Number) {
+  if (Number == 0)
+    return "no type";
+  if (Number > typeNumber(ElementType::String))
+    return "type " + std::to_string(Number);
+  return std::string(toString(ElementType(Number - 1)));
+}
 
 Status malformed(const std::string &Why) {
   return Status::error(StatusCode::Protocol, "protobuf: " + Why);
@@ -242,8 +249,8 @@ Status ProtobufSerializer::Sent::check(const TensorSpec &Wanted,
   if (TypeNumber != typeNumber(Wanted.type()))
     return Status::error(StatusCode::TypeMismatch,
                          "protobuf: '" + Wanted.name() + "': wanted " +
-                             Wanted.typeAndShape() + ", got type " +
-                             std::to_string(TypeNumber));
+                             Wanted.typeAndShape() + ", got " +
+                             typeName(TypeNumber));
   if (Status S = Wanted.checkExtents(shape()); !S)
     return S;
   Expected<size_t> Count = elementCount(shape());
