@@ -378,6 +378,22 @@ TEST_P(ProcessFaultsTest, SignalsInterruptNothing) {
   }
 }
 
+TEST_P(ProcessFaultsTest, AStoppedPeerHoldsNobodyByALargeMessage) {
+  ServedPeer Peer(Address, increment);
+  Stopwatch Watch;
+  {
+    Model M = open(Short, manyNumbers());
+    MLModelRunner Runner = M.runner();
+    EXPECT_EQ(askAtLength(Runner, 1, 10).valueOr(0), 2);
+    ::kill(Peer.process(), SIGSTOP);
+    Watch = Stopwatch();
+    EXPECT_EQ(askAtLength(Runner, 2).status().code(), StatusCode::Timeout);
+    EXPECT_LT(Watch.elapsed(), Short + 3 * Slack);
+  }
+  EXPECT_LT(Watch.elapsed(), Short + 3 * Slack + milliseconds(1000));
+  ::kill(Peer.process(), SIGCONT);
+}
+
 TEST_P(ProcessFaultsTest, SignalsDoNotProlongAWait) {
   ServedPeer Peer(Address, increment);
   Model M = open(Short);

@@ -8,6 +8,7 @@
 
 #include "os/Socket.h"
 
+#include <cassert>
 #include <cerrno>
 
 namespace cbridge {
@@ -40,6 +41,44 @@ bool StreamCall::await(Step S, Deadline Until) {
     Worked[Which] = Ok;
   }
   return true;
+}
+
+UnaryCalls::~UnaryCalls() {
+  if (Pending)
+    Context->TryCancel();
+  Queue.Shutdown();
+  void *Tag;
+  bool Ok;
+  NoInterruptions During;
+  while (Queue.Next(&Tag, &Ok)) {
+  }
+}
+
+void UnaryCalls::begin(const std::shared_ptr<grpc::Channel> &Over,
+                       const Security &By, const std::string &Path,
+                       const grpc::ByteBuffer &Asked, Deadline Until) {
+  assert(!Pending && "one at a time");
+  Answer.Clear();
+  Reader.reset();
+  Context.emplace();
+  if (!Until.isNever())
+    Context->set_deadline(grpcTime(Until));
+  By.sign(*Context);
+  Reader =
+      grpc::GenericStub(Over).PrepareUnaryCall(&*Context, Path, Asked, &Queue);
+  Reader->StartCall();
+  Reader->Finish(&Answer, &End, this);
+  Pending = true;
+}
+
+bool UnaryCalls::await(Deadline Until) {
+  NoInterruptions During;
+  void *Tag;
+  bool Ok;
+  if (Pending && Queue.AsyncNext(&Tag, &Ok, grpcTime(Until)) ==
+                     grpc::CompletionQueue::GOT_EVENT)
+    Pending = false;
+  return !Pending;
 }
 
 /// What a channel that does not connect says: only a call gets to know it.

@@ -12,6 +12,8 @@
 
 #include <grpcpp/generic/generic_stub.h>
 
+#include <optional>
+
 namespace cbridge {
 
 /// One try to connect: whether somebody takes our connection by then. If so,
@@ -51,6 +53,36 @@ struct StreamCall {
   /// is found even if the deadline has passed.
   bool await(Step S, Deadline Until);
 };
+
+using StreamCallPointer = std::unique_ptr<StreamCall, EndsInTime<StreamCall>>;
+
+/// Calls with one message each way, one after the other.
+class UnaryCalls {
+  GrpcLibrary Library; // first, so that it ends last
+
+public:
+  UnaryCalls() = default;
+  UnaryCalls(const UnaryCalls &) = delete;
+  ~UnaryCalls();
+
+  /// Only if none is under way.
+  void begin(const std::shared_ptr<grpc::Channel> &Over, const Security &By,
+             const std::string &Path, const grpc::ByteBuffer &Asked,
+             Deadline Until);
+  bool pending() const { return Pending; }
+  /// Whether the call is over; then Answer or End tell how.
+  bool await(Deadline Until);
+
+  grpc::ByteBuffer Answer;
+  grpc::Status End;
+
+private:
+  grpc::CompletionQueue Queue;
+  std::optional<grpc::ClientContext> Context;
+  std::unique_ptr<grpc::GenericClientAsyncResponseReader> Reader;
+  bool Pending = false;
+};
+using UnaryCallsPointer = std::unique_ptr<UnaryCalls, EndsInTime<UnaryCalls>>;
 
 } // namespace cbridge
 

@@ -16,7 +16,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstdlib>
+#include <mutex>
 #include <thread>
 
 namespace cbridge {
@@ -45,6 +47,34 @@ GrpcLibrary::~GrpcLibrary() {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   grpc_init();
   grpc_shutdown_blocking();
+}
+
+void endInTime(const std::function<void()> &End,
+               std::chrono::milliseconds Most) {
+  struct Ending {
+    std::mutex Using;
+    std::condition_variable Over;
+    bool Done = false;
+  };
+  auto Now = std::make_shared<Ending>();
+  // Signals are for the program's own threads.
+  sigset_t All, Before;
+  ::sigfillset(&All);
+  ::pthread_sigmask(SIG_SETMASK, &All, &Before);
+  std::thread Ends([End, Now] {
+    End();
+    std::lock_guard<std::mutex> Lock(Now->Using);
+    Now->Done = true;
+    Now->Over.notify_all();
+  });
+  ::pthread_sigmask(SIG_SETMASK, &Before, nullptr);
+  std::unique_lock<std::mutex> Lock(Now->Using);
+  bool InTime = Now->Over.wait_for(Lock, Most, [&] { return Now->Done; });
+  Lock.unlock();
+  if (InTime)
+    Ends.join();
+  else
+    Ends.detach();
 }
 
 NoInterruptions::NoInterruptions() {
@@ -170,40 +200,28 @@ int grpcLimit(size_t Size) {
 }
 
 grpc::ByteBuffer makeMessage(FrameMessage &As, FrameHeader Header,
-                             const Message &Payload, size_t LendFrom,
-                             bool &Lent, std::string_view Context) {
+                             const Message &Payload, std::string_view Context) {
   Header.Length = Payload.size();
-  std::vector<Bytes> Pieces;
-  if (!Payload.own().empty())
-    Pieces.push_back(Payload.own());
-  for (Bytes Piece : Payload.lent())
-    Pieces.push_back(Piece);
+  Bytes First = Payload.own();
+  if (First.empty() && !Payload.lent().empty())
+    First = Payload.lent()[0];
   unsigned char Encoded[FrameMessage::MaxHeader];
-  size_t Size =
-      As.encode(Header, Pieces.empty() ? Bytes() : Pieces[0], Encoded);
+  size_t Size = As.encode(Header, First, Encoded);
   std::string Behind = FrameMessage::encodeContext(Context);
-  Lent = Payload.size() >= LendFrom;
-  std::vector<grpc::Slice> Slices;
-  if (Lent) {
-    Slices.emplace_back(Encoded, Size);
-    for (Bytes Piece : Pieces)
-      Slices.emplace_back(Piece.data(), Piece.size(),
-                          grpc::Slice::STATIC_SLICE);
-    if (!Behind.empty())
-      Slices.emplace_back(Behind);
-  } else {
-    grpc_slice Whole = grpc_slice_malloc(Size + Payload.size() + Behind.size());
-    uint8_t *At = GRPC_SLICE_START_PTR(Whole);
-    std::memcpy(At, Encoded, Size);
-    At += Size;
-    for (Bytes Piece : Pieces) {
-      std::memcpy(At, Piece.data(), Piece.size());
-      At += Piece.size();
-    }
-    std::copy(Behind.begin(), Behind.end(), At);
-    Slices.emplace_back(Whole, grpc::Slice::STEAL_REF);
-  }
-  return {Slices.data(), Slices.size()};
+  grpc_slice Whole = grpc_slice_malloc(Size + Payload.size() + Behind.size());
+  uint8_t *At = GRPC_SLICE_START_PTR(Whole);
+  auto Append = [&At](const void *From, size_t Count) {
+    if (Count)
+      std::memcpy(At, From, Count);
+    At += Count;
+  };
+  Append(Encoded, Size);
+  Append(Payload.own().data(), Payload.own().size());
+  for (Bytes Piece : Payload.lent())
+    Append(Piece.data(), Piece.size());
+  Append(Behind.data(), Behind.size());
+  grpc::Slice One(Whole, grpc::Slice::STEAL_REF);
+  return {&One, 1};
 }
 
 Expected<Frame> Inbox::take(FrameMessage &As, const grpc::ByteBuffer &From,

@@ -19,6 +19,7 @@
 #include <grpc/support/time.h>
 
 #include <csignal>
+#include <functional>
 #include <new>
 
 namespace cbridge {
@@ -47,6 +48,18 @@ public:
 template <typename T> void leaveAlone(T &Of) {
   [[maybe_unused]] T *Left = new (std::nothrow) T(std::move(Of));
 }
+
+/// Does End in a thread of its own and waits for it no longer than Most: gRPC
+/// does not end a call, however cancelled, while a process that has been
+/// stopped keeps it from writing the rest of a message.
+void endInTime(const std::function<void()> &End,
+               std::chrono::milliseconds Most);
+/// Deletes something like that.
+template <typename T> struct EndsInTime {
+  void operator()(T *Of) const {
+    endInTime([Of] { delete Of; }, std::chrono::milliseconds(80));
+  }
+};
 
 /// gRPC begins a wait anew when a signal interrupts it, so that a timer of the
 /// compiler's could prolong it for ever. Those that end programs stay.
@@ -90,11 +103,11 @@ gpr_timespec grpcTime(Deadline D);
 /// For a limit on messages with Size bytes of payload.
 int grpcLimit(size_t Size);
 
-/// A frame as gRPC sends it. Pieces of the payload are lent if LendFrom or
-/// larger: they must live until it has been sent. Context is for getAdvice.
+/// A frame as gRPC sends it: a copy, since gRPC may keep it for as long as the
+/// other end does not read.
 grpc::ByteBuffer makeMessage(FrameMessage &As, FrameHeader Header,
-                             const Message &Payload, size_t LendFrom,
-                             bool &Lent, std::string_view Context = {});
+                             const Message &Payload,
+                             std::string_view Context = {});
 
 /// Where received payloads lie, aligned.
 class Inbox {

@@ -27,8 +27,10 @@ struct Dialed {
       : Line(std::move(Where)), Name(std::move(Name)) {}
   static std::shared_ptr<Dialed> make(CompilerPlace Where, std::string Name) {
     return {new Dialed(std::move(Where), std::move(Name)), [](Dialed *Made) {
+              // The latest action has time to be taken.
               if (Made->isOurs())
-                delete Made;
+                endInTime([Made] { delete Made; },
+                          std::chrono::milliseconds(700));
             }};
   }
   bool isOurs() const { return Process == os::processMark(); }

@@ -14,9 +14,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Smaller payloads are copied, which is cheaper than to wait until they have
-/// been written.
-constexpr size_t LendFrom = size_t(16) << 10;
 /// How long a peer has to take our goodbye.
 constexpr milliseconds GoodbyeTime(200);
 
@@ -24,7 +21,7 @@ using Call = StreamCall;
 
 class GrpcConnection : public Channel {
 public:
-  GrpcConnection(std::unique_ptr<PeerProcess> Owned, std::unique_ptr<Call> With,
+  GrpcConnection(std::unique_ptr<PeerProcess> Owned, StreamCallPointer With,
                  const Security &By, size_t MaxMessage)
       : Peer(std::move(Owned)), C(std::move(With)), MaxMessage(MaxMessage),
         Process(os::processMark()), Name(Peer->name()) {
@@ -53,7 +50,7 @@ private:
   }
 
   std::unique_ptr<PeerProcess> Peer;
-  std::unique_ptr<Call> C;
+  StreamCallPointer C;
   const size_t MaxMessage;
   const uint64_t Process;
   const std::string Name;
@@ -115,19 +112,9 @@ Status GrpcConnection::send(FrameHeader Header, const Message &Payload,
                             Deadline Until) {
   if (!C->await(Call::Writing, Until))
     return tooLate(Name + " does not take the message");
-  bool Lent;
-  grpc::ByteBuffer Out = makeMessage(Format, Header, Payload, LendFrom, Lent);
+  grpc::ByteBuffer Out = makeMessage(Format, Header, Payload);
+  // If it does not work, that shows in the answer.
   C->Stream->Write(Out, C->begin(Call::Writing));
-  if (!Lent)
-    return Status();
-  bool Taken = C->await(Call::Writing, Until);
-  if (!Taken) {
-    // The payload is the caller's again.
-    C->Context.TryCancel();
-    (void)C->await(Call::Writing, Deadline::never());
-    return tooLate(Name + " does not take the message");
-  }
-  // One that did not work shows in the answer.
   return Status();
 }
 
@@ -149,14 +136,14 @@ Expected<Frame> GrpcConnection::receive(Deadline Until) {
 /// One try: whether somebody takes our connection by then.
 PeerProcess::Attempt tryConnect(const GrpcAddress &To, const Security &By,
                                 const ChannelOptions &Options, Deadline Until,
-                                const std::string &Name,
-                                std::unique_ptr<Call> &For, Status &Why) {
+                                const std::string &Name, StreamCallPointer &For,
+                                Status &Why) {
   std::unique_ptr<GrpcLibrary> During;
   std::shared_ptr<grpc::Channel> Made;
   auto How =
       tryChannel(To, By, Options.MaxMessage, Until, Name, During, Made, Why);
   if (How == PeerProcess::Attempt::Connected) {
-    For = std::make_unique<Call>();
+    For.reset(new Call);
     For->Channel = std::move(Made);
   }
   return How;
@@ -192,7 +179,7 @@ Expected<std::unique_ptr<Channel>> connectGrpc(const RunnerString &Address,
   if (To->Port == "0")
     return Failed(Address.errorAtTarget(
         "a compiler needs the port that the peer has chosen"));
-  std::unique_ptr<Call> C;
+  StreamCallPointer C;
   std::string Name = Address.scheme() + ":" + Peer->target();
   Status S = Peer->connect(Address, Options, [&](Status &Why) {
     return tryConnect(*To, *By, Options, Until, Name, C, Why);

@@ -64,11 +64,7 @@ GrpcSession::~GrpcSession() {
 
 Status GrpcSession::send(FrameHeader Header, const Message &Payload,
                          Deadline Until) {
-  bool Lent;
-  // The thread that writes is another one: to wait for it costs more than a
-  // copy.
-  grpc::ByteBuffer Out =
-      makeMessage(Format, Header, Payload, /*LendFrom=*/SIZE_MAX, Lent);
+  grpc::ByteBuffer Out = makeMessage(Format, Header, Payload);
   if (!Asking)
     return Of->write(Out, Until, Name);
   Asking->answer(Out);
@@ -160,7 +156,8 @@ GrpcListener::~GrpcListener() {
   }
   bool Ours = Place.isOurs();
   if (Server)
-    Server->stop();
+    endInTime([Stopping = std::move(Server)] { Stopping->stop(); },
+              std::chrono::seconds(1));
   if (Ours)
     Place.remove();
   if (Place.isTaken() && Options.Lifeline >= 0)

@@ -37,6 +37,9 @@ void takesOver(void *) {}
 /// Messages that wait for the peer; more wait in the compiler.
 static constexpr size_t MostWaiting = 16;
 
+/// How long a compiler has to read what it was sent before it gets more.
+static constexpr std::chrono::milliseconds TimeToRead(100);
+
 /// How long calls that have ended have to be over when a server stops.
 static constexpr std::chrono::milliseconds FarewellTime(200);
 
@@ -100,7 +103,8 @@ bool ServedCall::readable() {
 void ServedCall::endQueue() {
   Ended = true;
   Of->forget(this, Session);
-  Came->set();
+  if (Came)
+    Came->set();
   Written.notify_all();
 }
 
@@ -116,9 +120,10 @@ Status ServedCall::write(const grpc::ByteBuffer &Out, Deadline Until,
                          const std::string &Name) {
   std::unique_lock<std::mutex> Lock(Using);
   auto Idle = [this] { return !Writing || Finished; };
-  if (Until.isNever())
-    Written.wait(Lock, Idle);
-  else if (!Written.wait_until(Lock, Until.end(), Idle))
+  // It asks again only when it has what was sent before. One that does not read
+  // must not keep the others waiting.
+  Deadline Soon = Until & Deadline::in(TimeToRead);
+  if (!Written.wait_until(Lock, Soon.end(), Idle))
     return Status::error(StatusCode::Timeout,
                          Name + " does not take the message");
   if (!Finished)
@@ -195,8 +200,6 @@ void ServedCall::accept() {
 void ServedCall::accepted() {
   Of->acceptNext();
   Advises = Context.method() == AdviceMethod;
-  if (!Advises)
-    Came.emplace();
   if (!Of->Guard.allows(Context.client_metadata()))
     end(grpc::Status(grpc::StatusCode::UNAUTHENTICATED,
                      "the call has not the token of this peer"));
@@ -205,6 +208,16 @@ void ServedCall::accepted() {
   else
     end(grpc::Status(grpc::StatusCode::UNIMPLEMENTED,
                      "this peer serves converse and getAdvice"));
+}
+
+/// A call that says nothing does not get a file.
+bool ServedCall::openFile() {
+  Came.emplace();
+  if (Came->file() >= 0)
+    return true;
+  Came.reset();
+  Ended = true;
+  return false;
 }
 
 /// A message of this session. Using is held.
@@ -216,6 +229,9 @@ void ServedCall::heard(bool Ok) {
     return;
   }
   std::string Begins = beginning(In);
+  if (!Known && !openFile())
+    return end(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                            "this peer has no more files"));
   Queue.push_back({In});
   In.Clear();
   Came->set();
@@ -293,6 +309,8 @@ bool GrpcServer::start(const std::string &Target, Security By, int MaxMessage,
   Builder.SetMaxSendMessageSize(-1);
   // Two peers would share the compilers of an address.
   Builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // A compiler has a connection of its own for each runner.
+  Builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 100);
   Builder.AddListeningPort(Target, Guard.serverCredentials(), &Port);
   Builder.RegisterAsyncGenericService(&Service);
   Queue = Builder.AddCompletionQueue();

@@ -88,6 +88,7 @@ public:
 
 private:
   void accepted();
+  bool openFile();
   void heard(bool Ok);
   void asked(bool Ok);
   /// Takes a message that has come by another call.

@@ -7,9 +7,8 @@
 #include "modules/grpc/channel/UnaryConnection.h"
 
 #include "channel/Handshake.h"
+#include "modules/grpc/ClientCall.h"
 #include "os/File.h"
-
-#include <grpcpp/generic/generic_stub.h>
 
 #include <algorithm>
 #include <thread>
@@ -32,68 +31,13 @@ std::string textOf(const Message &Payload) {
   return Text;
 }
 
-/// One call after the other.
-class AdviceCalls {
-  GrpcLibrary Library; // first, so that it ends last
-
-public:
-  ~AdviceCalls() {
-    cancel();
-    Queue.Shutdown();
-    void *Tag;
-    bool Ok;
-    NoInterruptions During;
-    while (Queue.Next(&Tag, &Ok)) {
-    }
-  }
-
-  void begin(const std::shared_ptr<grpc::Channel> &Over, const Security &By,
-             const grpc::ByteBuffer &Asked, Deadline Until) {
-    cancel();
-    (void)await(Deadline::never()); // soon, since it is cancelled
-    Answer.Clear();
-    Reader.reset();
-    Context.emplace();
-    Context->set_deadline(grpcTime(Until));
-    By.sign(*Context);
-    Reader = grpc::GenericStub(Over).PrepareUnaryCall(&*Context, AdviceMethod,
-                                                      Asked, &Queue);
-    Reader->StartCall();
-    Reader->Finish(&Answer, &End, this);
-    Pending = true;
-  }
-  void cancel() {
-    if (Pending)
-      Context->TryCancel();
-  }
-  /// Whether the call is over; then Answer or End tell how.
-  bool await(Deadline Until) {
-    NoInterruptions During;
-    void *Tag;
-    bool Ok;
-    if (Pending && Queue.AsyncNext(&Tag, &Ok, grpcTime(Until)) ==
-                       grpc::CompletionQueue::GOT_EVENT)
-      Pending = false;
-    return !Pending;
-  }
-
-  grpc::ByteBuffer Answer;
-  grpc::Status End;
-
-private:
-  grpc::CompletionQueue Queue;
-  std::optional<grpc::ClientContext> Context;
-  std::unique_ptr<grpc::GenericClientAsyncResponseReader> Reader;
-  bool Pending = false;
-};
-
 class UnaryConnection : public Channel {
 public:
   UnaryConnection(std::unique_ptr<Channel> Session,
                   std::shared_ptr<grpc::Channel> First, CallRoute Given)
       : Stream(std::move(Session)), Over(std::move(First)),
         Route(std::move(Given)), Process(os::processMark()),
-        Calls(std::make_unique<AdviceCalls>()) {}
+        Calls(new UnaryCalls) {}
   ~UnaryConnection() override;
 
   Status send(FrameHeader Header, const Message &Payload,
@@ -124,7 +68,7 @@ private:
   std::shared_ptr<grpc::Channel> Over;
   const CallRoute Route;
   const uint64_t Process;
-  std::unique_ptr<AdviceCalls> Calls;
+  UnaryCallsPointer Calls;
   FrameMessage Format;
   Inbox Came;
   std::string Context;
@@ -146,8 +90,7 @@ UnaryConnection::~UnaryConnection() {
 
 Status UnaryConnection::greet(const FrameHeader &Header, const Message &Payload,
                               Deadline Until) {
-  bool Lent;
-  (void)makeMessage(Format, Header, Payload, SIZE_MAX, Lent); // to learn
+  (void)makeMessage(Format, Header, Payload); // to learn
   std::string Said = textOf(Payload);
   Expected<Hello> Ours = Hello::decode(
       {reinterpret_cast<const unsigned char *>(Said.data()), Said.size()});
@@ -159,9 +102,10 @@ Status UnaryConnection::greet(const FrameHeader &Header, const Message &Payload,
 
 void UnaryConnection::call(const FrameHeader &Header, const Message &Payload,
                            Deadline Until) {
-  bool Lent;
-  Asked = makeMessage(Format, Header, Payload, SIZE_MAX, Lent, Context);
-  Calls->begin(Over, Route.By, Asked, Until);
+  Asked = makeMessage(Format, Header, Payload, Context);
+  if (Calls->pending()) // that one was given up
+    Calls.reset(new UnaryCalls);
+  Calls->begin(Over, Route.By, AdviceMethod, Asked, Until);
 }
 
 /// A call would connect again to a peer that is gone, or to another one in its
@@ -268,7 +212,7 @@ Status UnaryConnection::untilAnswered(Deadline Until) {
     NoInterruptions During; // which gRPC's threads inherit
     // It would not connect again so soon by itself.
     Over = makeChannel(Route.To, Route.By, Route.MaxMessage);
-    Calls->begin(Over, Route.By, Asked, Until);
+    Calls->begin(Over, Route.By, AdviceMethod, Asked, Until);
   }
 }
 

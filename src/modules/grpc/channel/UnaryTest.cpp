@@ -394,7 +394,8 @@ TEST(UnaryTest, AWrongAdviceCostsOneDecision) {
     To = Asked++ == 0 ? std::string() : seven();
     return grpc::Status::OK;
   });
-  Expected<Model> M = Model::open(Server.address() + "?mode=unary", number());
+  Expected<Model> M =
+      Model::open(Server.address() + "?mode=unary", oneNumber());
   ASSERT_TRUE(M) << M.status().toString();
   MLModelRunner R = M->runner();
   R.getTensor<int64_t>(0)[0] = 1;

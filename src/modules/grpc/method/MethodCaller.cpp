@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "modules/grpc/method/MethodCaller.h"
 
-#include <grpcpp/generic/generic_stub.h>
+#include "modules/grpc/ClientCall.h"
 
 #include <algorithm>
 #include <thread>
@@ -72,23 +72,14 @@ constexpr milliseconds FirstPause(10), LongestPause(1000);
 constexpr milliseconds Rounding(100);
 
 class UnaryCaller : public MethodCaller {
-  GrpcLibrary Library; // first, so that it ends last
-
 public:
   UnaryCaller(const MethodRoute &Route, std::shared_ptr<grpc::Channel> Channel)
       : Route(Route), Over(std::move(Channel)) {}
-  ~UnaryCaller() override {
-    Queue.Shutdown();
-    void *Tag;
-    bool Ok;
-    while (Queue.Next(&Tag, &Ok)) {
-    }
-  }
 
   Expected<Bytes> ask(const Message &Sent, Deadline Until) override {
     if (Status S = call(Sent, Until, /*Patient=*/true); !S)
       return S;
-    return Received.take(Answer);
+    return Received.take(Calls->Answer);
   }
   Status tell(const Message &Sent, Deadline Until) override {
     return call(Sent, Until, /*Patient=*/false);
@@ -100,36 +91,25 @@ private:
   /// One call; it is over when this returns.
   grpc::Status once(const grpc::ByteBuffer &Asked, Deadline Until);
 
+  GrpcLibrary Library; // first, so that it ends last
   const MethodRoute &Route;
   std::shared_ptr<grpc::Channel> Over;
-  grpc::CompletionQueue Queue;
-  grpc::ByteBuffer Answer;
+  UnaryCallsPointer Calls;
   ReceivedMessage Received;
 };
 
 grpc::Status UnaryCaller::once(const grpc::ByteBuffer &Asked, Deadline Until) {
-  grpc::ClientContext Context;
-  grpc::Status End;
+  if (!Calls)
+    Calls.reset(new UnaryCalls);
   // The server gets to know it, too. A little later, since gRPC rounds: we do
   // not give up before our time.
-  if (!Until.isNever())
-    Context.set_deadline(grpcTime(Deadline::at(Until.end() + Rounding)));
-  Route.By.sign(Context);
-  Answer.Clear();
-  auto Reader = grpc::GenericStub(Over).PrepareUnaryCall(&Context, Route.Path,
-                                                         Asked, &Queue);
-  Reader->StartCall();
-  Reader->Finish(&Answer, &End, this);
-  NoInterruptions During;
-  void *Tag;
-  bool Ok;
-  if (Queue.AsyncNext(&Tag, &Ok, grpcTime(Until)) !=
-      grpc::CompletionQueue::GOT_EVENT) {
-    Context.TryCancel();
-    Queue.Next(&Tag, &Ok); // soon, since it is cancelled
-    End = grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, "");
-  }
-  return End;
+  Deadline Known =
+      Until.isNever() ? Until : Deadline::at(Until.end() + Rounding);
+  Calls->begin(Over, Route.By, Route.Path, Asked, Known);
+  if (Calls->await(Until))
+    return Calls->End;
+  Calls.reset();
+  return {grpc::StatusCode::DEADLINE_EXCEEDED, ""};
 }
 
 Status UnaryCaller::call(const Message &Sent, Deadline Until, bool Patient) {

@@ -30,11 +30,15 @@ public:
                                       const std::string &Name,
                                       std::chrono::nanoseconds Timeout) {
     return {new Served(std::move(M), Sig, Name, Timeout), [](Served *Made) {
-              if (Made->isOurs())
-                delete Made;
+              if (!Made->isOurs())
+                return;
+              Made->close();
+              endInTime([Made] { delete Made; }, 2 * Grace);
             }};
   }
   ~Served();
+  /// Before it ends: nobody waits here any more.
+  void close();
   Status open(const RunnerString &R, const GrpcAddress &Where, Security By,
               size_t MaxMessage);
   bool isOurs() const { return Process == os::processMark(); }
@@ -53,10 +57,13 @@ private:
   Announcement Announced;
 };
 
-Served::~Served() {
+void Served::close() {
   Announced.remove();
   With.close(Status::error(StatusCode::PeerClosed,
                            "the compiler at " + Name + " is done"));
+}
+
+Served::~Served() {
   bool Ours = Place.isOurs();
   if (Server)
     Server->stop(Grace);

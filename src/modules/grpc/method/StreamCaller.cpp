@@ -43,7 +43,7 @@ private:
   GrpcLibrary Library; // first, so that it ends last
   const MethodRoute &Route;
   std::shared_ptr<grpc::Channel> Over;
-  std::unique_ptr<StreamCall> C;
+  StreamCallPointer C;
   ReceivedMessage Received;
 };
 
@@ -90,7 +90,7 @@ Status StreamCaller::open(Deadline Until) {
   NoInterruptions During; // which gRPC's threads inherit
   if (!Over)
     Over = Route.channel();
-  C = std::make_unique<StreamCall>();
+  C.reset(new StreamCall);
   C->Channel = Over;
   Route.By.sign(C->Context);
   C->Stream =
