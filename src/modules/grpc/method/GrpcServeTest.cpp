@@ -9,6 +9,8 @@
 
 #include <thread>
 
+#include <sys/stat.h>
+
 using namespace cbridge;
 using namespace cbridge::test;
 
@@ -263,7 +265,67 @@ TEST(GrpcServeTest, TheAddressIsAnnouncedWhileItIsServed) {
   EXPECT_EQ(In.count(), 0u);
   Expected<Model> M = Model::open(Text + In.file("no/where"), xToY());
   ASSERT_FALSE(M);
-  EXPECT_NE(M.status().message().find("no/where"), std::string::npos);
+  EXPECT_NE(M.status().message().find("no/where: "), std::string::npos)
+      << M.status().toString();
+  // Nor a name that nobody has given.
+  EXPECT_EQ(M.status().message().find("no/where."), std::string::npos)
+      << M.status().toString();
+}
+
+TEST(GrpcServeTest, AnAnnouncementReplacesNothingElse) {
+  namespace fs = std::filesystem;
+  Folder In;
+  std::string File = In.file("address");
+  auto Open = [&] {
+    return Model::open(
+        "grpc:127.0.0.1:0?role=server&on_error=fail&announce=" + File, xToY());
+  };
+  auto Refused = [&](const char *What) {
+    fs::file_type Before = fs::symlink_status(File).type();
+    size_t Count = In.count();
+    {
+      Expected<Model> M = Open();
+      ASSERT_FALSE(M) << What;
+      EXPECT_EQ(M.status().code(), StatusCode::Io) << What;
+      EXPECT_NE(M.status().message().find(
+                    File + " is in the way and is no announcement of ours"),
+                std::string::npos)
+          << M.status().toString();
+    }
+    EXPECT_EQ(fs::symlink_status(File).type(), Before) << What;
+    EXPECT_EQ(In.count(), Count) << What;
+  };
+  for (const char *Text : {"mine", "grpc", "a line\ngrpc:127.0.0.1:1\n"}) {
+    std::ofstream(File) << Text;
+    Refused(Text);
+    EXPECT_EQ(contentOf(File), Text);
+    fs::remove(File);
+  }
+  ASSERT_EQ(::mkfifo(File.c_str(), 0600), 0);
+  Refused("a FIFO");
+  fs::remove(File);
+  fs::create_directory(File);
+  Refused("a directory");
+  fs::remove(File);
+  // Not even one that leads to an announcement, or nowhere.
+  fs::create_symlink(In.file("other"), File);
+  Refused("a link to nothing");
+  std::ofstream(In.file("other")) << "grpc:127.0.0.1:1\n";
+  Refused("a link");
+  EXPECT_EQ(contentOf(In.file("other")), "grpc:127.0.0.1:1\n");
+  fs::remove(File);
+  fs::remove(In.file("other"));
+  // What a compiler that died has left, and what mktemp makes.
+  for (const char *Text : {"", "grpc:127.0.0.1:1\n"}) {
+    std::ofstream(File) << Text;
+    {
+      Expected<Model> M = Open();
+      ASSERT_TRUE(M) << M.status().toString();
+      EXPECT_EQ(contentOf(File).rfind("grpc:127.0.0.1:", 0), 0u);
+      EXPECT_NE(contentOf(File), Text);
+    }
+    EXPECT_EQ(In.count(), 0u);
+  }
 }
 
 TEST(GrpcServeTest, OptionsThatMakeNoSense) {
