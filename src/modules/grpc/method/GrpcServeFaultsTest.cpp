@@ -205,7 +205,7 @@ TEST(GrpcServeFaultsTest, AForkedChildLeavesTheServerAlone) {
   EXPECT_EQ(How, 0);
   EXPECT_FALSE(Compiler.address().empty());
   Asking = Compiler.ask(*Runner, 3);
-  EXPECT_EQ(T.step(1).sequence(), 1u);
+  EXPECT_EQ(T.step(1, 2).sequence(), 1u);
   EXPECT_EQ(*T.decide(2, 4, Asking), 4);
 }
 

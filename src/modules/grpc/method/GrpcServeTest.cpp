@@ -94,13 +94,45 @@ TEST(GrpcServeTest, AStepMayBeRepeated) {
   for (uint64_t Step = 0; Step < 3; ++Step) {
     auto Asking = Compiler.ask(Runner, int64_t(Step));
     for (int Times = 0; Times < 3; ++Times) {
-      T.step(Step, Times + 1); // which is ignored
+      T.step(Step, 7);
       EXPECT_EQ(T.x(), int64_t(Step));
       EXPECT_EQ(T.Seen.sequence(), Step);
     }
-    // What has been decided cannot be decided again.
     EXPECT_EQ(*T.decide(Step + 1, 7, Asking), 7);
   }
+}
+
+TEST(GrpcServeTest, AStepIsNotRepeatedWithAnotherAction) {
+  ServedModel Compiler;
+  Trainer T(Compiler.address()), Other(Compiler.address());
+  auto Refused = [&](uint64_t Step, int64_t Y) {
+    grpc::Status S = Other.patiently(Other.action(Step, Y));
+    EXPECT_EQ(S.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_EQ(S.error_message(), "step " + std::to_string(Step) +
+                                     " was taken with another action");
+  };
+  MLModelRunner Runner = Compiler.M->runner();
+  auto Asking = Compiler.ask(Runner, 5);
+  T.step(0);
+  EXPECT_EQ(*T.decide(1, 6, Asking), 6);
+  // Before there is a next observation, when it is there, and at the end.
+  Refused(1, 7);
+  Asking = Compiler.ask(Runner, 8);
+  EXPECT_EQ(T.step(1, 6).sequence(), 1u);
+  Refused(1, 7);
+  pb::Action Failed;
+  Failed.set_step(1);
+  Failed.set_failure("out of ideas");
+  EXPECT_EQ(Other.call(Failed).error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(Asking.wait_for(seconds(0)), std::future_status::timeout);
+  EXPECT_EQ(T.step(1, 6).sequence(), 1u);
+  EXPECT_EQ(T.x(), 8);
+  EXPECT_EQ(*T.decide(2, 9, Asking), 9);
+  EXPECT_TRUE(Runner.endEpisode().ok());
+  EXPECT_EQ(T.step(2, 9).kind(), pb::END);
+  Refused(2, 6);
+  EXPECT_EQ(T.step(2, 9).kind(), pb::END);
 }
 
 TEST(GrpcServeTest, AWrongStepDisturbsNothing) {
@@ -120,7 +152,7 @@ TEST(GrpcServeTest, AWrongStepDisturbsNothing) {
   EXPECT_EQ(*T.decide(1, 6, Asking), 6);
   Asking = Compiler.ask(Runner, 8);
   Refused(3, "expected "); // 1, or 2 if it has been seen
-  EXPECT_EQ(T.step(1).sequence(), 1u);
+  EXPECT_EQ(T.step(1, 6).sequence(), 1u);
   EXPECT_EQ(T.x(), 8);
   Refused(1000, "expected 2, or 1 again");
   EXPECT_EQ(*T.decide(2, 9, Asking), 9);

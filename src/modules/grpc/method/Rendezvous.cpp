@@ -8,6 +8,8 @@
 
 #include <grpcpp/support/slice.h>
 
+#include <algorithm>
+
 namespace cbridge {
 
 using Code = grpc::StatusCode;
@@ -182,6 +184,19 @@ std::string Rendezvous::expected() const {
              : Following + ", or " + std::to_string(Given->Step) + " again";
 }
 
+/// Whether a call repeats the action that was taken last. Without steps,
+/// nobody can tell.
+bool Rendezvous::isLatest(const AskedCall &Call) const {
+  Bytes Action = Call.message();
+  return !M.Steps ||
+         std::equal(Action.begin(), Action.end(), Latest.begin(), Latest.end());
+}
+
+static void refuseOther(AskedCall &Call, uint64_t Step) {
+  Call.refuse(Code::FAILED_PRECONDITION, "step " + std::to_string(Step) +
+                                             " was taken with another action");
+}
+
 void Rendezvous::asked(const std::shared_ptr<AskedCall> &Call) {
   std::lock_guard<std::mutex> Lock(Using);
   if (!Closed.ok())
@@ -199,7 +214,7 @@ void Rendezvous::asked(const std::shared_ptr<AskedCall> &Call) {
     return isOpen() ? give(*Call, 0) : giveNextOrWait(Call, 0);
   bool Again = Given && *Step == Given->Step && !Given->Answered;
   if (Again)
-    return give(*Call, *Step);
+    return isLatest(*Call) ? give(*Call, *Step) : refuseOther(*Call, *Step);
   if (!Given || Given->IsEnd || *Step != Given->Step + 1)
     return Call->refuse(Code::FAILED_PRECONDITION,
                         "step " + std::to_string(*Step) +
@@ -207,8 +222,13 @@ void Rendezvous::asked(const std::shared_ptr<AskedCall> &Call) {
   if (isOpen()) {
     std::swap(Came, Taken);
     Taken.By = Call;
+    Bytes Action = Call->message();
+    if (M.Steps)
+      Latest.assign(Action.begin(), Action.end());
     Given->Answered = IsTaken = true;
     Decided.notify_all();
+  } else if (!isLatest(*Call)) {
+    return refuseOther(*Call, *Step);
   }
   giveNextOrWait(Call, *Step);
 }

@@ -78,6 +78,7 @@ private:
   bool giveNext(AskedCall &To, uint64_t Step);
   void giveNextOrWait(const std::shared_ptr<AskedCall> &To, uint64_t Step);
   std::string expected() const;
+  bool isLatest(const AskedCall &Call) const;
 
   const Method M;
   std::string Name;
@@ -94,7 +95,8 @@ private:
   uint64_t WaitingStep = 0;
   std::unique_ptr<MethodMessages> Read; // of the server's thread
   Brought Came, Taken;
-  bool IsTaken = false; // the turn's question has its answer
+  std::vector<unsigned char> Latest; // action that was taken, if it has a step
+  bool IsTaken = false;              // the turn's question has its answer
   Status Closed;
 };
 
