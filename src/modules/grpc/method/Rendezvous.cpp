@@ -70,9 +70,14 @@ void Rendezvous::giveNextOrWait(const std::shared_ptr<AskedCall> &To,
   WaitingStep = Step;
 }
 
-/// Turn is held.
+/// Of a question: Turn is held. An end may come at any time, also while the
+/// question of another runner is open; it has the step after that.
 Status Rendezvous::show(Speaker &Who, Span<const TensorView> Features,
                         const Call &C, bool IsEnd) {
+  // From here on, so that no other takes the step.
+  std::lock_guard<std::mutex> Lock(Using);
+  if (!Closed.ok())
+    return Closed;
   Told Beside;
   Beside.Step = Next;
   Beside.Runner = Who.Runner;
@@ -83,11 +88,9 @@ Status Rendezvous::show(Speaker &Who, Span<const TensorView> Features,
   if (Status S = Who.As->encode(Features, Beside, Who.Outgoing); !S)
     return S;
   grpc::Slice Bytes = copied(Who.Outgoing);
-  std::lock_guard<std::mutex> Lock(Using);
-  if (!Closed.ok())
-    return Closed;
   Who.InEpisode = !IsEnd;
-  IsTaken = false;
+  if (!IsEnd)
+    IsTaken = false;
   Queue.push_back({grpc::ByteBuffer(&Bytes, 1), Next, IsEnd});
   Next = IsEnd ? 0 : Next + 1;
   if (Waiting && giveNext(*Waiting, WaitingStep))
@@ -109,7 +112,7 @@ Status Rendezvous::await(std::unique_lock<std::mutex> &Lock, Deadline Until,
     auto Limit = std::chrono::duration_cast<std::chrono::milliseconds>(Timeout);
     Closed = Status::error(
         StatusCode::Timeout,
-        (Queue.empty() ? "no action from the trainer at " : "no trainer at ") +
+        (isOpen() ? "no action from the trainer at " : "no trainer at ") +
             Name + " within " + std::to_string(Limit.count()) + " ms");
   }
   return Closed;
@@ -140,7 +143,6 @@ Status Rendezvous::endEpisode(Speaker &Who, const Call &C) {
   // If nothing of it has been shown, or nothing can show that it is over.
   if (!std::exchange(Who.InEpisode, false) || !Who.As->tellsEnds())
     return Status();
-  std::lock_guard<std::mutex> Mine(Turn);
   return show(Who, {}, C, /*IsEnd=*/true);
 }
 

@@ -83,11 +83,11 @@ private:
   const Method M;
   std::string Name;
   std::atomic<uint32_t> Runners{0};
-  std::mutex Turn;   // of the compiler's threads, taken first
-  uint64_t Next = 0; // the next observation's step
+  std::mutex Turn; // of those that decide, taken first
   std::mutex Using;
+  uint64_t Next = 0; // the next observation's step
   std::condition_variable Decided;
-  /// Not given to a call yet. The last may be a question; all others are ends,
+  /// Not given to a call yet. At most one is a question; all others are ends,
   /// at most one for each runner.
   std::deque<Shown> Queue;
   std::optional<Shown> Given;         // latest
