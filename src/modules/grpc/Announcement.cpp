@@ -19,23 +19,54 @@ namespace cbridge {
 /// Of an address and its newline.
 static constexpr size_t MaxLine = 1024;
 
+/// What every announcement begins with.
+static constexpr std::string_view Scheme = "grpc:";
+
+/// Whether the file at Path, which Info describes, may go: nobody loses
+/// anything but an address.
+static bool mayGo(const std::string &Path, const struct stat &Info) {
+  if (!S_ISREG(Info.st_mode))
+    return false;
+  if (Info.st_size == 0)
+    return true;
+  Expected<os::File> File =
+      os::openFile(Path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  char Begin[Scheme.size()];
+  return File && isNamed(*File, Path) &&
+         ::read(File->get(), Begin, sizeof(Begin)) == ssize_t(sizeof(Begin)) &&
+         std::string_view(Begin, sizeof(Begin)) == Scheme;
+}
+
 Status Announcement::write(const std::string &To, const std::string &Address) {
+  auto Failed = [&] { return os::lastError("announce=" + To); };
+  struct stat Info;
+  if (::lstat(To.c_str(), &Info) == 0) {
+    if (!mayGo(To, Info))
+      return Status::error(StatusCode::Io, To + " is in the way and is no "
+                                                "announcement of ours");
+  } else if (errno != ENOENT) {
+    return Failed();
+  }
   std::string Unfinished = To + "." + std::to_string(os::randomId());
-  Expected<os::File> Made =
-      os::openFile(Unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-  if (!Made)
-    return Made.status().withContext("announce=" + To);
+  int Errno = 0;
+  Expected<os::File> Made = os::openFile(
+      Unfinished, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, &Errno);
+  if (!Made) {
+    // Of the name that the user knows.
+    errno = Errno;
+    return Failed();
+  }
   std::string Line = Address + "\n";
-  Status S;
+  errno = ENOSPC; // if only a part is written
   if (::write(Made->get(), Line.data(), Line.size()) != ssize_t(Line.size()) ||
       ::rename(Unfinished.c_str(), To.c_str()) != 0) {
-    S = os::lastError("announce=" + To);
+    Status S = Failed();
     ::unlink(Unfinished.c_str());
     return S;
   }
   Path = To;
   Written = std::move(*Made);
-  return S;
+  return Status();
 }
 
 void Announcement::remove() {

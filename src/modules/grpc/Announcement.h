@@ -15,7 +15,7 @@ namespace cbridge {
 /// only. Whoever sees the file sees all of it.
 class Announcement {
 public:
-  /// Replaces what is at Path.
+  /// Replaces an announcement or an empty file at Path, but nothing else.
   Status write(const std::string &Path, const std::string &Address);
   /// Removes the file, if it is still ours.
   void remove();

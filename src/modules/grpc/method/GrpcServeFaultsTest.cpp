@@ -52,6 +52,45 @@ TEST(GrpcServeFaultsTest, NobodyAnswersInTime) {
   }
 }
 
+TEST(GrpcServeFaultsTest, ARunnerGoesWhileAnotherWaits) {
+  for (bool Answered : {false, true}) {
+    ServedModel Compiler(Answered ? "timeout=20s" : "timeout=2s");
+    Trainer T(Compiler.address());
+    std::optional<MLModelRunner> First = Compiler.M->runner();
+    MLModelRunner Second = Compiler.M->runner();
+    auto Asking = Compiler.ask(*First, 1);
+    T.step(0);
+    EXPECT_EQ(*T.decide(1, 2, Asking), 2);
+    Asking = Compiler.ask(Second, 3);
+    T.step(1, 2);
+    EXPECT_EQ(T.x(), 3);
+    auto Start = Deadline::Clock::now();
+    First.reset();
+    EXPECT_LT(since(Start), milliseconds(500));
+    EXPECT_EQ(Asking.wait_for(seconds(0)), std::future_status::timeout);
+    if (!Answered) {
+      Expected<int64_t> Y = Asking.get();
+      ASSERT_FALSE(Y);
+      EXPECT_NE(Y.status().message().find("no action"), std::string::npos)
+          << Y.status().toString();
+      continue;
+    }
+    // The open question stays; the end comes after it.
+    EXPECT_EQ(T.step(0).sequence(), 1u);
+    EXPECT_EQ(T.x(), 3);
+    EXPECT_EQ(T.step(2, 4).kind(), pb::END);
+    EXPECT_EQ(T.Seen.sequence(), 2u);
+    EXPECT_EQ(T.Seen.runner(), 1u);
+    Expected<int64_t> Y = Asking.get();
+    ASSERT_TRUE(Y) << Y.status().toString();
+    EXPECT_EQ(*Y, 4);
+    Asking = Compiler.ask(Second, 5);
+    EXPECT_EQ(T.step(0).sequence(), 0u);
+    EXPECT_EQ(T.x(), 5);
+    EXPECT_EQ(*T.decide(1, 6, Asking), 6);
+  }
+}
+
 TEST(GrpcServeFaultsTest, TheSecondOfTwoTrainersIsRefused) {
   ServedModel Compiler;
   Trainer First(Compiler.address()), Second(Compiler.address());
@@ -205,7 +244,7 @@ TEST(GrpcServeFaultsTest, AForkedChildLeavesTheServerAlone) {
   EXPECT_EQ(How, 0);
   EXPECT_FALSE(Compiler.address().empty());
   Asking = Compiler.ask(*Runner, 3);
-  EXPECT_EQ(T.step(1).sequence(), 1u);
+  EXPECT_EQ(T.step(1, 2).sequence(), 1u);
   EXPECT_EQ(*T.decide(2, 4, Asking), 4);
 }
 

@@ -9,6 +9,8 @@
 
 #include <thread>
 
+#include <sys/stat.h>
+
 using namespace cbridge;
 using namespace cbridge::test;
 
@@ -92,13 +94,45 @@ TEST(GrpcServeTest, AStepMayBeRepeated) {
   for (uint64_t Step = 0; Step < 3; ++Step) {
     auto Asking = Compiler.ask(Runner, int64_t(Step));
     for (int Times = 0; Times < 3; ++Times) {
-      T.step(Step, Times + 1); // which is ignored
+      T.step(Step, 7);
       EXPECT_EQ(T.x(), int64_t(Step));
       EXPECT_EQ(T.Seen.sequence(), Step);
     }
-    // What has been decided cannot be decided again.
     EXPECT_EQ(*T.decide(Step + 1, 7, Asking), 7);
   }
+}
+
+TEST(GrpcServeTest, AStepIsNotRepeatedWithAnotherAction) {
+  ServedModel Compiler;
+  Trainer T(Compiler.address()), Other(Compiler.address());
+  auto Refused = [&](uint64_t Step, int64_t Y) {
+    grpc::Status S = Other.patiently(Other.action(Step, Y));
+    EXPECT_EQ(S.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_EQ(S.error_message(), "step " + std::to_string(Step) +
+                                     " was taken with another action");
+  };
+  MLModelRunner Runner = Compiler.M->runner();
+  auto Asking = Compiler.ask(Runner, 5);
+  T.step(0);
+  EXPECT_EQ(*T.decide(1, 6, Asking), 6);
+  // Before there is a next observation, when it is there, and at the end.
+  Refused(1, 7);
+  Asking = Compiler.ask(Runner, 8);
+  EXPECT_EQ(T.step(1, 6).sequence(), 1u);
+  Refused(1, 7);
+  pb::Action Failed;
+  Failed.set_step(1);
+  Failed.set_failure("out of ideas");
+  EXPECT_EQ(Other.call(Failed).error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(Asking.wait_for(seconds(0)), std::future_status::timeout);
+  EXPECT_EQ(T.step(1, 6).sequence(), 1u);
+  EXPECT_EQ(T.x(), 8);
+  EXPECT_EQ(*T.decide(2, 9, Asking), 9);
+  EXPECT_TRUE(Runner.endEpisode().ok());
+  EXPECT_EQ(T.step(2, 9).kind(), pb::END);
+  Refused(2, 6);
+  EXPECT_EQ(T.step(2, 9).kind(), pb::END);
 }
 
 TEST(GrpcServeTest, AWrongStepDisturbsNothing) {
@@ -118,7 +152,7 @@ TEST(GrpcServeTest, AWrongStepDisturbsNothing) {
   EXPECT_EQ(*T.decide(1, 6, Asking), 6);
   Asking = Compiler.ask(Runner, 8);
   Refused(3, "expected "); // 1, or 2 if it has been seen
-  EXPECT_EQ(T.step(1).sequence(), 1u);
+  EXPECT_EQ(T.step(1, 6).sequence(), 1u);
   EXPECT_EQ(T.x(), 8);
   Refused(1000, "expected 2, or 1 again");
   EXPECT_EQ(*T.decide(2, 9, Asking), 9);
@@ -263,7 +297,67 @@ TEST(GrpcServeTest, TheAddressIsAnnouncedWhileItIsServed) {
   EXPECT_EQ(In.count(), 0u);
   Expected<Model> M = Model::open(Text + In.file("no/where"), xToY());
   ASSERT_FALSE(M);
-  EXPECT_NE(M.status().message().find("no/where"), std::string::npos);
+  EXPECT_NE(M.status().message().find("no/where: "), std::string::npos)
+      << M.status().toString();
+  // Nor a name that nobody has given.
+  EXPECT_EQ(M.status().message().find("no/where."), std::string::npos)
+      << M.status().toString();
+}
+
+TEST(GrpcServeTest, AnAnnouncementReplacesNothingElse) {
+  namespace fs = std::filesystem;
+  Folder In;
+  std::string File = In.file("address");
+  auto Open = [&] {
+    return Model::open(
+        "grpc:127.0.0.1:0?role=server&on_error=fail&announce=" + File, xToY());
+  };
+  auto Refused = [&](const char *What) {
+    fs::file_type Before = fs::symlink_status(File).type();
+    size_t Count = In.count();
+    {
+      Expected<Model> M = Open();
+      ASSERT_FALSE(M) << What;
+      EXPECT_EQ(M.status().code(), StatusCode::Io) << What;
+      EXPECT_NE(M.status().message().find(
+                    File + " is in the way and is no announcement of ours"),
+                std::string::npos)
+          << M.status().toString();
+    }
+    EXPECT_EQ(fs::symlink_status(File).type(), Before) << What;
+    EXPECT_EQ(In.count(), Count) << What;
+  };
+  for (const char *Text : {"mine", "grpc", "a line\ngrpc:127.0.0.1:1\n"}) {
+    std::ofstream(File) << Text;
+    Refused(Text);
+    EXPECT_EQ(contentOf(File), Text);
+    fs::remove(File);
+  }
+  ASSERT_EQ(::mkfifo(File.c_str(), 0600), 0);
+  Refused("a FIFO");
+  fs::remove(File);
+  fs::create_directory(File);
+  Refused("a directory");
+  fs::remove(File);
+  // Not even one that leads to an announcement, or nowhere.
+  fs::create_symlink(In.file("other"), File);
+  Refused("a link to nothing");
+  std::ofstream(In.file("other")) << "grpc:127.0.0.1:1\n";
+  Refused("a link");
+  EXPECT_EQ(contentOf(In.file("other")), "grpc:127.0.0.1:1\n");
+  fs::remove(File);
+  fs::remove(In.file("other"));
+  // What a compiler that died has left, and what mktemp makes.
+  for (const char *Text : {"", "grpc:127.0.0.1:1\n"}) {
+    std::ofstream(File) << Text;
+    {
+      Expected<Model> M = Open();
+      ASSERT_TRUE(M) << M.status().toString();
+      EXPECT_EQ(contentOf(File).rfind("grpc:127.0.0.1:", 0), 0u);
+      EXPECT_NE(contentOf(File), Text);
+    }
+    EXPECT_EQ(In.count(), 0u);
+  }
 }
 
 TEST(GrpcServeTest, OptionsThatMakeNoSense) {

@@ -8,6 +8,8 @@
 
 #include <grpcpp/support/slice.h>
 
+#include <algorithm>
+
 namespace cbridge {
 
 using Code = grpc::StatusCode;
@@ -68,9 +70,14 @@ void Rendezvous::giveNextOrWait(const std::shared_ptr<AskedCall> &To,
   WaitingStep = Step;
 }
 
-/// Turn is held.
+/// Of a question: Turn is held. An end may come at any time, also while the
+/// question of another runner is open; it has the step after that.
 Status Rendezvous::show(Speaker &Who, Span<const TensorView> Features,
                         const Call &C, bool IsEnd) {
+  // From here on, so that no other takes the step.
+  std::lock_guard<std::mutex> Lock(Using);
+  if (!Closed.ok())
+    return Closed;
   Told Beside;
   Beside.Step = Next;
   Beside.Runner = Who.Runner;
@@ -81,11 +88,9 @@ Status Rendezvous::show(Speaker &Who, Span<const TensorView> Features,
   if (Status S = Who.As->encode(Features, Beside, Who.Outgoing); !S)
     return S;
   grpc::Slice Bytes = copied(Who.Outgoing);
-  std::lock_guard<std::mutex> Lock(Using);
-  if (!Closed.ok())
-    return Closed;
   Who.InEpisode = !IsEnd;
-  IsTaken = false;
+  if (!IsEnd)
+    IsTaken = false;
   Queue.push_back({grpc::ByteBuffer(&Bytes, 1), Next, IsEnd});
   Next = IsEnd ? 0 : Next + 1;
   if (Waiting && giveNext(*Waiting, WaitingStep))
@@ -107,7 +112,7 @@ Status Rendezvous::await(std::unique_lock<std::mutex> &Lock, Deadline Until,
     auto Limit = std::chrono::duration_cast<std::chrono::milliseconds>(Timeout);
     Closed = Status::error(
         StatusCode::Timeout,
-        (Queue.empty() ? "no action from the trainer at " : "no trainer at ") +
+        (isOpen() ? "no action from the trainer at " : "no trainer at ") +
             Name + " within " + std::to_string(Limit.count()) + " ms");
   }
   return Closed;
@@ -138,7 +143,6 @@ Status Rendezvous::endEpisode(Speaker &Who, const Call &C) {
   // If nothing of it has been shown, or nothing can show that it is over.
   if (!std::exchange(Who.InEpisode, false) || !Who.As->tellsEnds())
     return Status();
-  std::lock_guard<std::mutex> Mine(Turn);
   return show(Who, {}, C, /*IsEnd=*/true);
 }
 
@@ -182,6 +186,19 @@ std::string Rendezvous::expected() const {
              : Following + ", or " + std::to_string(Given->Step) + " again";
 }
 
+/// Whether a call repeats the action that was taken last. Without steps,
+/// nobody can tell.
+bool Rendezvous::isLatest(const AskedCall &Call) const {
+  Bytes Action = Call.message();
+  return !M.Steps ||
+         std::equal(Action.begin(), Action.end(), Latest.begin(), Latest.end());
+}
+
+static void refuseOther(AskedCall &Call, uint64_t Step) {
+  Call.refuse(Code::FAILED_PRECONDITION, "step " + std::to_string(Step) +
+                                             " was taken with another action");
+}
+
 void Rendezvous::asked(const std::shared_ptr<AskedCall> &Call) {
   std::lock_guard<std::mutex> Lock(Using);
   if (!Closed.ok())
@@ -199,7 +216,7 @@ void Rendezvous::asked(const std::shared_ptr<AskedCall> &Call) {
     return isOpen() ? give(*Call, 0) : giveNextOrWait(Call, 0);
   bool Again = Given && *Step == Given->Step && !Given->Answered;
   if (Again)
-    return give(*Call, *Step);
+    return isLatest(*Call) ? give(*Call, *Step) : refuseOther(*Call, *Step);
   if (!Given || Given->IsEnd || *Step != Given->Step + 1)
     return Call->refuse(Code::FAILED_PRECONDITION,
                         "step " + std::to_string(*Step) +
@@ -207,8 +224,13 @@ void Rendezvous::asked(const std::shared_ptr<AskedCall> &Call) {
   if (isOpen()) {
     std::swap(Came, Taken);
     Taken.By = Call;
+    Bytes Action = Call->message();
+    if (M.Steps)
+      Latest.assign(Action.begin(), Action.end());
     Given->Answered = IsTaken = true;
     Decided.notify_all();
+  } else if (!isLatest(*Call)) {
+    return refuseOther(*Call, *Step);
   }
   giveNextOrWait(Call, *Step);
 }

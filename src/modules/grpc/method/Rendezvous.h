@@ -78,15 +78,16 @@ private:
   bool giveNext(AskedCall &To, uint64_t Step);
   void giveNextOrWait(const std::shared_ptr<AskedCall> &To, uint64_t Step);
   std::string expected() const;
+  bool isLatest(const AskedCall &Call) const;
 
   const Method M;
   std::string Name;
   std::atomic<uint32_t> Runners{0};
-  std::mutex Turn;   // of the compiler's threads, taken first
-  uint64_t Next = 0; // the next observation's step
+  std::mutex Turn; // of those that decide, taken first
   std::mutex Using;
+  uint64_t Next = 0; // the next observation's step
   std::condition_variable Decided;
-  /// Not given to a call yet. The last may be a question; all others are ends,
+  /// Not given to a call yet. At most one is a question; all others are ends,
   /// at most one for each runner.
   std::deque<Shown> Queue;
   std::optional<Shown> Given;         // latest
@@ -94,7 +95,8 @@ private:
   uint64_t WaitingStep = 0;
   std::unique_ptr<MethodMessages> Read; // of the server's thread
   Brought Came, Taken;
-  bool IsTaken = false; // the turn's question has its answer
+  std::vector<unsigned char> Latest; // action that was taken, if it has a step
+  bool IsTaken = false;              // the turn's question has its answer
   Status Closed;
 };
 
