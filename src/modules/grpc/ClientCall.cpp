@@ -136,7 +136,9 @@ PeerProcess::Attempt tryChannel(const GrpcAddress &To, const Security &By,
         return Said.find(What) != Said.npos;
       };
       auto Unusable = [&](const char *Text) {
-        return Status::error(StatusCode::Unavailable, Name + Text + Said);
+        std::string Whole = Name;
+        Whole.append(Text).append(Said);
+        return Status::error(StatusCode::Unavailable, Whole);
       };
       if (By.usesTls() && (Says("andshake") || Says("certificate")))
         return Failed(Attempt::Failed, Unusable(": no TLS with it: "));
