@@ -205,6 +205,11 @@ Transfer receiveSome(int Socket, MutableBytes To, std::vector<File> &Files,
           Files.push_back(std::move(Came));
       }
     }
+    // The kernel drops files for which this process has no room.
+    if ((Message.msg_flags & MSG_CTRUNC) && Files.empty()) {
+      errno = EMFILE;
+      return {Transfer::Failed, 0};
+    }
     if (Size == 0)
       return {Transfer::Closed, 0};
     return {Transfer::Done, size_t(Size)};

@@ -30,7 +30,7 @@ Status tryBind(const std::string &Host, const std::string &Port);
 /// SIGPIPE.
 Transfer sendSome(int Socket, Span<const Bytes> Pieces, Span<const int> Files);
 /// Receives what is there, and appends files that come with it, up to MostFiles
-/// of them in all: more are closed.
+/// of them in all: more are closed. Fails with EMFILE if none could be taken.
 Transfer receiveSome(int Socket, MutableBytes To, std::vector<File> &Files,
                      size_t MostFiles);
 /// Wakes whoever polls the other end, by a byte; never blocks. False if nobody

@@ -17,6 +17,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -92,6 +93,26 @@ TEST(SocketTest, CarriesFilesUpToALimit) {
   Came.clear();
   ::close(Null);
   EXPECT_EQ(openFiles(), Before);
+}
+
+TEST(SocketTest, TellsOfFilesThatItHasNoRoomFor) {
+  Sockets S;
+  int Null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  Bytes One = bytes("x");
+  ASSERT_EQ(os::sendSome(S.A.get(), {&One, 1}, {&Null, 1}).Size, 1u);
+  rlimit Before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &Before), 0);
+  rlimit None = {0, Before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &None), 0);
+  std::vector<os::File> Came;
+  unsigned char To[16];
+  os::Transfer T = os::receiveSome(S.B.get(), To, Came, 1);
+  int Why = errno;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &Before), 0);
+  EXPECT_EQ(T.Kind, os::Transfer::Failed);
+  EXPECT_EQ(Why, EMFILE);
+  EXPECT_TRUE(Came.empty());
+  ::close(Null);
 }
 
 TEST(SocketTest, TellsOfTheEnd) {

@@ -145,6 +145,13 @@ TEST_F(ShmProcessTest, ThePeerSurvivesRunningOutOfFiles) {
       EXPECT_LT(Watch.elapsed(), Slack);
     }
     Many.clear();
+    // Until the peer has seen them off, newcomers are told why not.
+    Deadline Until = soon();
+    for (Status Why = open().whyNot(); !Why.ok(); Why = open().whyNot()) {
+      EXPECT_NE(Why.message().find("Too many open files"), std::string::npos)
+          << Why.toString();
+      ASSERT_FALSE(Until.passed());
+    }
     expectServed();
   }
 }

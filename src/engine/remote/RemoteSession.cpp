@@ -136,13 +136,15 @@ Expected<Frame> RemoteSession::answer(FrameKind Wanted, Deadline Until) {
     return Status::error(StatusCode::Protocol, Over->name() + " " + Why);
   };
   const FrameHeader &H = F->Header;
-  if (H.Session != Id)
-    return Wrong("answers another session");
   std::string Why;
   if (H.Kind == FrameKind::Failure)
     Why = asText(F->Payload).substr(0, 2000);
-  // It may give up before it knows which request this is.
-  if (H.Kind == FrameKind::Failure && (H.Flags & FrameHeader::EndsSession))
+  // It may give up before it knows which session and request this is.
+  bool GivesUp =
+      H.Kind == FrameKind::Failure && (H.Flags & FrameHeader::EndsSession);
+  if (H.Session != Id && !(GivesUp && H.Session == 0))
+    return Wrong("answers another session");
+  if (GivesUp)
     return Status::error(StatusCode::PeerClosed,
                          Over->name() + " ended the session: " + Why);
   if (H.Sequence != Sequence)
