@@ -114,6 +114,9 @@ public:
   Status reply(const Request &R,
                Deadline Until = Deadline::in(std::chrono::seconds(10)));
   Status fail(const Request &R, std::string_view Why);
+  /// Tells every compiler that waits, also those whose questions nobody has
+  /// taken yet.
+  void failAll(std::string_view Why);
 
   /// The first of its addresses, and all of them.
   const std::string &address() const;

@@ -88,6 +88,8 @@ Status Peer::fail(const Request &R, std::string_view Why) {
   return With ? With->fail(Why) : Status();
 }
 
+void Peer::failAll(std::string_view Why) { S->failAll(Why); }
+
 const std::string &Peer::address() const { return S->Addresses[0]; }
 
 const std::vector<std::string> &Peer::addresses() const { return S->Addresses; }

@@ -317,6 +317,17 @@ Peer::Server::nextBatch(Deadline Until, size_t Most,
   return To.size() == Before ? noRequest() : Status();
 }
 
+void Peer::Server::failAll(std::string_view Why) {
+  lookAtMemory();
+  // Whatever is wrong with the files, those who wait are told.
+  (void)lookAtFiles(Deadline::past());
+  for (auto &S : Sessions)
+    if (S->With.awaitsReply())
+      (void)S->With.fail(Why);
+  Found.dropQuestions();
+  Latest = nullptr;
+}
+
 Conversation *Peer::Server::asker(const Question *Q, uint64_t Serial) {
   for (auto &S : Sessions)
     if (S->With.serial() == Serial)

@@ -10,6 +10,8 @@
 #include "os/Spin.h"
 #include "peer/Conversation.h"
 
+#include <algorithm>
+
 namespace cbridge {
 
 /// Any number of sessions at any number of addresses, served by one thread:
@@ -50,6 +52,8 @@ public:
     return To;
   }
 
+  void failAll(std::string_view Why);
+
   std::vector<std::string> Addresses;
 
 private:
@@ -81,6 +85,14 @@ private:
         First = 0;
       }
       return Oldest;
+    }
+    /// Only the ends of episodes stay.
+    void dropQuestions() {
+      Each.erase(Each.begin(), Each.begin() + ptrdiff_t(First));
+      First = 0;
+      Each.erase(std::remove_if(Each.begin(), Each.end(),
+                                [](const Answer &A) { return !A->done(); }),
+                 Each.end());
     }
 
   private:

@@ -205,6 +205,25 @@ TEST_P(PeerFaultsTest, NoQuestionNoReply) {
   expectServes();
 }
 
+TEST_P(PeerFaultsTest, WhoeverWaitsIsTold) {
+  P->failAll("nobody waits");
+  Holds = true;
+  greet();
+  request(5);
+  pumpUntil([&] { return P->awaitsReply(); });
+  P->failAll("the model is gone");
+  EXPECT_FALSE(P->awaitsReply());
+  std::optional<RawFrame> Told = answer();
+  ASSERT_TRUE(Told);
+  EXPECT_EQ(Told->Header.Kind, FrameKind::Failure);
+  EXPECT_EQ(Told->Payload, "the model is gone");
+  Holds = false;
+  exchange(6);
+  hangUp();
+  settle(1);
+  expectServes();
+}
+
 TEST_P(PeerFaultsTest, QuestionsOutliveTheirSession) {
   std::vector<std::shared_ptr<const Request>> Kept;
   for (int64_t Session = 0; Session < 3; ++Session) {

@@ -243,8 +243,6 @@ void bindBatch(nb::module_ &M) {
           },
           nb::arg("reason"),
           "Tells the compilers that there are no decisions this time.")
-      .def_prop_ro("_open",
-                   [](const PyBatch &B) { return B.peer().awaitsAny(B.Asked); })
       .def_prop_ro(
           "_inputs",
           [](const PyBatch &B) { return fromSpecs(B.signature().inputs()); })

@@ -198,11 +198,10 @@ size_t PyPeer::failAll(const std::vector<RequestPointer> &To,
   return Told;
 }
 
-bool PyPeer::awaitsAny(const std::vector<RequestPointer> &Of) {
+void PyPeer::failAll(const std::string &Why) {
   std::unique_lock<std::mutex> Guard = lock();
-  return P && std::any_of(Of.begin(), Of.end(), [&](const RequestPointer &R) {
-           return P->awaitsReply(*R);
-         });
+  if (P)
+    P->failAll(Why);
 }
 
 void PyPeer::close() {
@@ -375,6 +374,10 @@ void bindPeer(nb::module_ &M) {
       .def("reply", &PyPeer::reply, nb::arg("decision").none(),
            "Sends a decision: a dict by name, or the value itself if there is "
            "one output.\nFalse if nobody waits for it any more.")
+      .def(
+          "_fail_all",
+          [](PyPeer &Self, nb::str Why) { Self.failAll(encode(Why)); },
+          nb::arg("reason"))
       .def("_before_fork", &PyPeer::beforeFork)
       .def("_after_fork", &PyPeer::afterFork)
       .def("_forked", &PyPeer::forked)

@@ -55,8 +55,8 @@ public:
   size_t replyToAll(const std::vector<RequestPointer> &To,
                     const std::function<void(TensorStorage &, size_t)> &Fill);
   size_t failAll(const std::vector<RequestPointer> &To, const std::string &Why);
-  /// Whether a reply to one of these is still awaited.
-  bool awaitsAny(const std::vector<RequestPointer> &Of);
+  /// The same for all that wait, whether their questions were taken or not.
+  void failAll(const std::string &Why);
   /// Whether features may lie in memory that we must not write.
   bool lends() const { return Lends; }
   void close();

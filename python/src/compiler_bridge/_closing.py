@@ -46,6 +46,3 @@ class Served(_core.Peer):
                 self._fail_all(f"{type(error).__name__}: {error}")
         finally:
             self.close()
-
-    def _fail_all(self, why: str) -> None:
-        raise NotImplementedError

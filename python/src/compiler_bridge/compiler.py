@@ -10,7 +10,6 @@ from typing import Any
 from . import _core
 from ._closing import Served
 from ._core import Request
-from .errors import BridgeError
 from .spec import TensorSpec, raw_specs
 
 #: What a forked worker must let go of.
@@ -34,14 +33,6 @@ def _let_go() -> None:
 
 
 os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_let_go)
-
-
-def unseen(peer: _core.Peer) -> list[_core.Batch]:
-    """The questions that have come and that nobody has asked the peer for."""
-    try:
-        return _core.next_batches(peer, 0, 0.0, 0)
-    except BridgeError:
-        return []
 
 
 class CompilerInterface(Served):
@@ -81,12 +72,6 @@ class CompilerInterface(Served):
         )
         self._stored: Mapping[str, Any] | Any | None = None
         serving.add(self)
-
-    def _fail_all(self, why: str) -> None:
-        others = unseen(self)  # before any of them can ask again
-        self.fail(why)
-        for batch in others:
-            batch.fail(why)
 
     @property
     def address(self) -> str:

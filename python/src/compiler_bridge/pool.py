@@ -13,7 +13,7 @@ from urllib.parse import quote
 from . import _core
 from ._closing import Served
 from ._core import Batch
-from .compiler import serving, unseen
+from .compiler import serving
 from .spec import TensorSpec, raw_specs
 
 
@@ -73,7 +73,6 @@ class CompilerPool(Served):
         self._linger = linger
         self._max_batch = max_batch
         self._batches: deque[Batch] = deque()
-        self._given: list[Batch] = []
         try:
             super().__init__(
                 list(workers),
@@ -88,10 +87,6 @@ class CompilerPool(Served):
             raise
         serving.add(self)
 
-    def _fail_all(self, why: str) -> None:
-        for batch in [*self._given, *self._batches, *unseen(self)]:
-            batch.fail(why)
-
     def __iter__(self) -> CompilerPool:  # type: ignore[override]
         return self
 
@@ -105,17 +100,13 @@ class CompilerPool(Served):
         """The next batch, or None if there will be no more; BridgeTimeout after so many seconds."""
         if not self._batches:
             self._batches.extend(_core.next_batches(self, timeout, self._linger, self._max_batch))
-            self._given = [batch for batch in self._given if batch._open]
         try:
-            batch = self._batches.popleft()
+            return self._batches.popleft()
         except IndexError:  # also if another thread has closed it
             return None
-        self._given.append(batch)
-        return batch
 
     def close(self) -> None:
         """Stops serving and removes what was made. Any thread may call it."""
         super().close()
         self._batches.clear()
-        self._given.clear()
         self._remove_directory()
