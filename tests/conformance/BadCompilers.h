@@ -119,7 +119,11 @@ public:
     EXPECT_EQ(F->Header.Kind, FrameKind::Reply);
     EXPECT_EQ(F->Header.Sequence, Header.Sequence);
   }
-  void hangUp() { Compiler.reset(); }
+  void hangUp() {
+    if (Compiler && P->awaitsReply())
+      Compiler->taken();
+    Compiler.reset();
+  }
   /// The peer notices all that happened so far.
   void settle(size_t ErrorsWanted) {
     pumpUntil([&] { return Errors.size() >= ErrorsWanted; });

@@ -268,8 +268,6 @@ faultName(const ::testing::TestParamInfo<PeerFault::ParamType> &Info) {
   return ChannelAndSerdesNamer()(Info) + "_" + std::get<2>(Info.param)->Name;
 }
 CBRIDGE_FOR_EVERY_CHANNEL_AND(PeerFault, allFaults(), faultName);
-CBRIDGE_FOR_GRPC_AND(PeerFault, allFaults(), faultName);
-CBRIDGE_FOR_GRPC_UNARY_AND(PeerFault, allFaults(), faultName);
 
 TEST_P(PeerFault, InsteadOfWelcome) {
   {
@@ -323,8 +321,6 @@ protected:
       : BadPeers(std::get<0>(GetParam()), std::get<1>(GetParam())) {}
 };
 CBRIDGE_FOR_EVERY_CHANNEL(ChannelFaultsTest);
-CBRIDGE_FOR_GRPC(ChannelFaultsTest);
-CBRIDGE_FOR_GRPC_UNARY(ChannelFaultsTest);
 
 TEST_P(ChannelFaultsTest, NobodyIsThere) {
   Stopwatch Watch;
@@ -553,8 +549,6 @@ protected:
   }
 };
 CBRIDGE_FOR_EVERY_CHANNEL(LargeRequests);
-CBRIDGE_FOR_GRPC(LargeRequests);
-CBRIDGE_FOR_GRPC_UNARY(LargeRequests);
 
 TEST_P(LargeRequests, AreNotRead) {
   std::promise<void> GaveUp;

@@ -179,31 +179,14 @@ Combinations everything() {
   for (const ChannelUnderTest &Each : channelsUnderTest())
     All.Channels.push_back(&Each);
   All.Serializers.assign(serializerNames().begin(), serializerNames().end());
+  All.Serializers.emplace_back("flatbuffers");
+#ifdef CBRIDGE_HAS_GRPC
+  All.Serializers.emplace_back("protobuf");
+#endif
   return All;
 }
 
-Combinations ownChannel() { return {{&ownChannelUnderTest()}, {"bitstream"}}; }
-
-Combinations ownSerializer() {
-  Combinations Own = everything();
-  Own.Serializers = {"flatbuffers"};
 #ifdef CBRIDGE_HAS_GRPC
-  Own.Serializers.emplace_back("protobuf");
-#endif
-  return Own;
-}
-
-#ifdef CBRIDGE_HAS_GRPC
-Combinations grpcStream() {
-  static const auto *const Channel = new ChannelUnderTest(grpcUnderTest());
-  return {{Channel}, {"protobuf", "bitstream", "json"}};
-}
-
-Combinations grpcUnary() {
-  static const auto *const Channel = new ChannelUnderTest(grpcUnaryUnderTest());
-  return {{Channel}, {"protobuf"}};
-}
-
 Combinations grpcPort() {
   static const auto *const Channel = new ChannelUnderTest(grpcPortUnderTest());
   return {{Channel}, {"protobuf"}};

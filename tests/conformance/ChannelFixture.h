@@ -95,6 +95,14 @@ protected:
   /// A peer that is being served understands a new compiler.
   void expectServed();
 
+  /// How often to repeat what the serializer makes no difference to: Count
+  /// times for each channel, with the others less.
+  int64_t times(int64_t Count) const {
+    return Serdes == (Channel.OwnFraming ? "protobuf" : "bitstream")
+               ? Count
+               : Count / 10;
+  }
+
   const ChannelUnderTest &Channel;
   const std::string Serdes;
   std::string Directory, Address;
@@ -109,17 +117,10 @@ struct Combinations {
   std::vector<const ChannelUnderTest *> Channels;
   std::vector<std::string> Serializers;
 };
-/// Those of the library, all with all.
+/// All channels with all serializers: those of the library and of modules.
 Combinations everything();
-/// The channel of a module, with one serializer: more would show no more.
-Combinations ownChannel();
-/// The serializers of modules, with all channels of the library.
-Combinations ownSerializer();
 #ifdef CBRIDGE_HAS_GRPC
-/// gRPC by a stream with all its serializers, by a call for each decision, and
-/// over a port.
-Combinations grpcStream();
-Combinations grpcUnary();
+/// gRPC over a port, with one serializer: more would show no more.
 Combinations grpcPort();
 #endif
 /// "pipe_json".
@@ -153,42 +154,18 @@ struct ChannelAndSerdesNamer {
 
 #define CBRIDGE_FOR_EVERY_CHANNEL(Suite)                                       \
   INSTANTIATE_TEST_SUITE_P(Channels, Suite, combine(everything()),             \
-                           ChannelAndSerdesNamer());                           \
-  INSTANTIATE_TEST_SUITE_P(OwnChannel, Suite, combine(ownChannel()),           \
-                           ChannelAndSerdesNamer());                           \
-  INSTANTIATE_TEST_SUITE_P(OwnSerializer, Suite, combine(ownSerializer()),     \
                            ChannelAndSerdesNamer())
+/// The same for suites over one of List as well.
+#define CBRIDGE_FOR_EVERY_CHANNEL_AND(Suite, List, Namer)                      \
+  INSTANTIATE_TEST_SUITE_P(Channels, Suite, combine(everything(), List), Namer)
 
 #ifdef CBRIDGE_HAS_GRPC
-#define CBRIDGE_FOR_GRPC(Suite)                                                \
-  INSTANTIATE_TEST_SUITE_P(Grpc, Suite, combine(grpcStream()),                 \
-                           ChannelAndSerdesNamer())
-#define CBRIDGE_FOR_GRPC_UNARY(Suite)                                          \
-  INSTANTIATE_TEST_SUITE_P(GrpcUnary, Suite, combine(grpcUnary()),             \
-                           ChannelAndSerdesNamer())
 #define CBRIDGE_FOR_GRPC_PORT(Suite)                                           \
   INSTANTIATE_TEST_SUITE_P(GrpcPort, Suite, combine(grpcPort()),               \
                            ChannelAndSerdesNamer())
-#define CBRIDGE_FOR_GRPC_AND(Suite, List, Namer)                               \
-  INSTANTIATE_TEST_SUITE_P(Grpc, Suite, combine(grpcStream(), List), Namer)
-#define CBRIDGE_FOR_GRPC_UNARY_AND(Suite, List, Namer)                         \
-  INSTANTIATE_TEST_SUITE_P(GrpcUnary, Suite, combine(grpcUnary(), List), Namer)
 #else
-#define CBRIDGE_FOR_GRPC(Suite) static_assert(true)
-#define CBRIDGE_FOR_GRPC_UNARY(Suite) static_assert(true)
 #define CBRIDGE_FOR_GRPC_PORT(Suite) static_assert(true)
-#define CBRIDGE_FOR_GRPC_AND(Suite, List, Namer) static_assert(true)
-#define CBRIDGE_FOR_GRPC_UNARY_AND(Suite, List, Namer) static_assert(true)
 #endif
-
-/// The same for suites over one of List as well.
-#define CBRIDGE_FOR_EVERY_CHANNEL_AND(Suite, List, Namer)                      \
-  INSTANTIATE_TEST_SUITE_P(Channels, Suite, combine(everything(), List),       \
-                           Namer);                                             \
-  INSTANTIATE_TEST_SUITE_P(OwnChannel, Suite, combine(ownChannel(), List),     \
-                           Namer);                                             \
-  INSTANTIATE_TEST_SUITE_P(OwnSerializer, Suite,                               \
-                           combine(ownSerializer(), List), Namer)
 
 } // namespace cbridge::conformance
 

@@ -49,14 +49,13 @@ std::string frameBytes(FrameHeader Header, std::string_view Payload) {
 }
 
 const std::vector<ChannelUnderTest> &channelsUnderTest() {
-  static const auto *const Channels =
-      new std::vector<ChannelUnderTest>{pipeUnderTest(), shmUnderTest()};
+  static const auto *const Channels = new std::vector<ChannelUnderTest>{
+      pipeUnderTest(), shmUnderTest(),       unixUnderTest(),
+#ifdef CBRIDGE_HAS_GRPC
+      grpcUnderTest(), grpcUnaryUnderTest(),
+#endif
+  };
   return *Channels;
-}
-
-const ChannelUnderTest &ownChannelUnderTest() {
-  static const auto *const Channel = new ChannelUnderTest(unixUnderTest());
-  return *Channel;
 }
 
 } // namespace cbridge::conformance

@@ -34,6 +34,8 @@ public:
   virtual bool send(std::string_view Data, Deadline Until) = 0;
   /// Appends exactly Size bytes to To; false if fewer come.
   virtual bool receive(size_t Size, std::string &To, Deadline Until) = 0;
+  /// The other end has all that was sent.
+  virtual void taken() {}
 
   bool send(std::string_view Data);
   /// With the payload's length in the header.
@@ -96,12 +98,8 @@ struct ChannelUnderTest {
 
 ChannelUnderTest pipeUnderTest();
 ChannelUnderTest shmUnderTest();
-ChannelUnderTest unixUnderTest();
-
-/// Every channel of the library: a new one is an entry here.
-const std::vector<ChannelUnderTest> &channelsUnderTest();
 /// That of examples/own-channel, from a module.
-const ChannelUnderTest &ownChannelUnderTest();
+ChannelUnderTest unixUnderTest();
 #ifdef CBRIDGE_HAS_GRPC
 /// That of src/modules/grpc, over sockets: by a stream, and by a call for each
 /// decision; over a port.
@@ -109,6 +107,9 @@ ChannelUnderTest grpcUnderTest();
 ChannelUnderTest grpcUnaryUnderTest();
 ChannelUnderTest grpcPortUnderTest();
 #endif
+
+/// Every channel of the library and of modules: a new one is an entry here.
+const std::vector<ChannelUnderTest> &channelsUnderTest();
 
 } // namespace cbridge::conformance
 

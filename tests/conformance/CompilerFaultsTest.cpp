@@ -306,8 +306,6 @@ attackName(const ::testing::TestParamInfo<CompilerFault::ParamType> &Info) {
 
 CBRIDGE_FOR_EVERY_CHANNEL_AND(CompilerFault, attacks(false), attackName);
 CBRIDGE_FOR_EVERY_CHANNEL_AND(ExplainedFault, attacks(true), attackName);
-CBRIDGE_FOR_GRPC_AND(CompilerFault, attacks(false), attackName);
-CBRIDGE_FOR_GRPC_AND(ExplainedFault, attacks(true), attackName);
 
 /// So many sessions break: a hello by half does not come where there are no
 /// half messages.
@@ -317,6 +315,12 @@ size_t broken(const ChannelUnderTest &Channel, const Attack &A) {
   return A.Code != StatusCode::Ok && !(Channel.OwnFraming && HalfAHello);
 }
 
+/// A call with another session does not get to this one, which then ends
+/// because the compiler hangs up.
+bool missesItsSession(const ChannelUnderTest &Channel, const Attack &A) {
+  return Channel.AnswersOnce && A.Says == std::string_view("another session");
+}
+
 TEST_P(CompilerFault, EndsItsOwnSessionOnly) {
   size_t Wanted = broken(Channel, A);
   A.Do(*this);
@@ -324,8 +328,10 @@ TEST_P(CompilerFault, EndsItsOwnSessionOnly) {
   settle(Wanted);
   ASSERT_EQ(Errors.size(), Wanted) << Errors.back().toString();
   if (Wanted) {
-    EXPECT_EQ(Errors[0].code(), A.Code) << Errors[0].toString();
-    std::string_view Says = A.Says;
+    bool Misses = missesItsSession(Channel, A);
+    EXPECT_EQ(Errors[0].code(), Misses ? StatusCode::PeerClosed : A.Code)
+        << Errors[0].toString();
+    std::string_view Says = Misses ? "closed" : A.Says;
     bool OfFrames = Says == "no frame" || Says.rfind("announces", 0) == 0;
     bool Other = (Channel.WholeMessages && Says == "after 70 bytes") ||
                  (Channel.OwnFraming && OfFrames);
@@ -338,6 +344,8 @@ TEST_P(CompilerFault, EndsItsOwnSessionOnly) {
 }
 
 TEST_P(ExplainedFault, IsExplainedToTheCompiler) {
+  if (missesItsSession(Channel, A))
+    GTEST_SKIP() << "the call alone fails";
   A.Do(*this);
   std::string Why;
   // Whatever came before, the last word says that and why the session ended.
@@ -360,7 +368,6 @@ protected:
       : BadCompilers(std::get<0>(GetParam()), std::get<1>(GetParam())) {}
 };
 CBRIDGE_FOR_EVERY_CHANNEL(AllFaults);
-CBRIDGE_FOR_GRPC(AllFaults);
 
 TEST_P(AllFaults, CostNothingThatStays) {
   auto Round = [this](const Attack &A) {
@@ -376,7 +383,7 @@ TEST_P(AllFaults, CostNothingThatStays) {
     Round(A);
   Errors = std::vector<Status>();
   size_t Files = openFiles(), Heap = heapInUse();
-  for (size_t I = 0; I < 1000; ++I)
+  for (size_t I = 0; I < size_t(times(1000)); ++I)
     Round(Attacks[I % std::size(Attacks)]);
   Errors = std::vector<Status>();
   // gRPC closes its own a little later.

@@ -22,8 +22,6 @@ namespace {
 
 using HealthyChannelTest = EveryChannel;
 CBRIDGE_FOR_EVERY_CHANNEL(HealthyChannelTest);
-CBRIDGE_FOR_GRPC(HealthyChannelTest);
-CBRIDGE_FOR_GRPC_UNARY(HealthyChannelTest);
 CBRIDGE_FOR_GRPC_PORT(HealthyChannelTest);
 
 /// Sends every feature back as the output of the same index.
@@ -379,7 +377,7 @@ TEST_P(HealthyChannelTest, ServesAsManySessionsAsItShould) {
 
 TEST_P(HealthyChannelTest, ServesThousandsOfSessions) {
   // Sessions of gRPC take sanitizers ten times as long as any others.
-  const int64_t Sessions = Sanitized && Channel.OwnFraming ? 1000 : 2000;
+  const int64_t Sessions = times(Sanitized && Channel.OwnFraming ? 1000 : 2000);
   ServedPeer Peer(Address, increment);
   for (int64_t X = 0; X < Sessions; ++X) {
     Model M = open();

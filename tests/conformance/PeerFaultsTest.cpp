@@ -27,7 +27,6 @@ protected:
       : BadCompilers(std::get<0>(GetParam()), std::get<1>(GetParam())) {}
 };
 CBRIDGE_FOR_EVERY_CHANNEL(PeerFaultsTest);
-CBRIDGE_FOR_GRPC(PeerFaultsTest);
 
 std::string manySpecs(size_t Count) {
   std::string List;

@@ -48,8 +48,6 @@ protected:
   }
 };
 CBRIDGE_FOR_EVERY_CHANNEL(ProcessFaultsTest);
-CBRIDGE_FOR_GRPC(ProcessFaultsTest);
-CBRIDGE_FOR_GRPC_UNARY(ProcessFaultsTest);
 
 Signature manyNumbers() {
   return {{TensorSpec::create<int64_t>("x", {Dynamic})},
@@ -196,7 +194,7 @@ void armDeath(std::chrono::microseconds After) {
 }
 
 TEST_P(ProcessFaultsTest, CompilersDieAtRandom) {
-  constexpr int Sessions = Sanitized ? 500 : 2000;
+  const int64_t Sessions = times(Sanitized ? 500 : 2000);
   ServedPeer Peer(Address, increment);
   std::mt19937 Random(20240607);
   for (int64_t X = 0; X < Sessions; ++X) {

@@ -72,7 +72,7 @@ public:
   bool send(std::string_view Data, Deadline Until) override {
     Unsent += Data;
     while (auto Next = nextMessage())
-      if (!sendMessage(*Next, Until))
+      if (!sendMessage(Next->second, Next->first, Until))
         return false;
     return true;
   }
@@ -86,7 +86,9 @@ public:
   }
 
 protected:
-  virtual bool sendMessage(const std::string &Message, Deadline Until) = 0;
+  /// Of what is no frame, the kind is 0.
+  virtual bool sendMessage(const std::string &Message, FrameKind Kind,
+                           Deadline Until) = 0;
   /// Until a message has come; false if none does.
   virtual bool receiveMessage(Deadline Until) = 0;
 
@@ -101,12 +103,12 @@ protected:
   }
 
 private:
-  std::optional<std::string> nextMessage() {
+  std::optional<std::pair<FrameKind, std::string>> nextMessage() {
     static const std::string Magic = headerBytes(FrameHeader()).substr(0, 4);
     if (Unsent.empty())
       return std::nullopt;
     if (Unsent.compare(0, 4, Magic, 0, std::min<size_t>(4, Unsent.size())) != 0)
-      return std::exchange(Unsent, std::string());
+      return std::pair{FrameKind(0), std::exchange(Unsent, std::string())};
     if (Unsent.size() < FrameHeader::Size)
       return std::nullopt;
     FrameHeader H;
@@ -137,7 +139,7 @@ private:
     unsigned char Header[FrameMessage::MaxHeader];
     size_t HeaderSize = Format.encode(H, asBytes(Payload), Header);
     std::string Whole(reinterpret_cast<char *>(Header), HeaderSize);
-    return (Strange ? "\x78\x01" : "") + Whole + Payload;
+    return std::pair{H.Kind, (Strange ? "\x78\x01" : "") + Whole + Payload};
   }
 
   FrameMessage Format;
@@ -231,7 +233,8 @@ private:
     return true;
   }
 
-  bool sendMessage(const std::string &Message, Deadline Until) override {
+  bool sendMessage(const std::string &Message, FrameKind,
+                   Deadline Until) override {
     if (!Answering)
       return false;
     Wrote = false;
@@ -339,14 +342,9 @@ public:
     return written(Deadline::in(std::chrono::seconds(10)));
   }
 
-private:
-  bool written(Deadline Until) {
-    while (C->Writing)
-      if (!C->step(Until))
-        return false;
-    return C->Works;
-  }
-  bool sendMessage(const std::string &Message, Deadline Until) override {
+protected:
+  bool sendMessage(const std::string &Message, FrameKind,
+                   Deadline Until) override {
     Unheard = true;
     C->Writing = true;
     C->Stream->Write(bufferOf(Message), &C->Writing);
@@ -370,6 +368,93 @@ private:
 
   std::unique_ptr<Calling> C;
   bool Unheard = false; // something was sent since the last answer
+
+private:
+  bool written(Deadline Until) {
+    while (C->Writing)
+      if (!C->step(Until))
+        return false;
+    return C->Works;
+  }
+};
+
+/// A call of getAdvice.
+struct Asking {
+  grpc::CompletionQueue Queue;
+  grpc::ClientContext Context;
+  std::unique_ptr<grpc::GenericClientAsyncResponseReader> Reader;
+  grpc::ByteBuffer In;
+  grpc::Status End;
+  bool Done = false;
+
+  Asking(const std::shared_ptr<grpc::Channel> &Over, const std::string &Text) {
+    Reader = grpc::GenericStub(Over).PrepareUnaryCall(&Context, GetAdvice,
+                                                      bufferOf(Text), &Queue);
+    Reader->StartCall();
+    Reader->Finish(&In, &End, this);
+  }
+  ~Asking() {
+    Context.TryCancel();
+    await(Deadline::never());
+    Queue.Shutdown();
+    void *Tag;
+    bool Ok;
+    while (Queue.Next(&Tag, &Ok)) {
+    }
+  }
+  bool await(Deadline Until) {
+    void *Tag;
+    bool Ok;
+    if (!Done)
+      Done = Queue.AsyncNext(&Tag, &Ok, timeOf(Until)) ==
+             grpc::CompletionQueue::GOT_EVENT;
+    return Done;
+  }
+};
+
+/// In a session, requests and ends are calls; the stream has all the rest.
+class RawUnaryCompiler : public RawGrpcCompiler {
+public:
+  ~RawUnaryCompiler() override {
+    if (!Call || Taken)
+      return;
+    // Its session must not end before the call has come.
+    ++Leaving;
+    std::thread([Gone = std::move(C), Last = std::move(Call)]() mutable {
+      Last->await(Deadline::in(std::chrono::seconds(10)));
+      Last.reset();
+      Gone.reset();
+      --Leaving;
+    }).detach();
+  }
+  void taken() override { Taken = true; }
+
+private:
+  bool sendMessage(const std::string &Message, FrameKind Kind,
+                   Deadline Until) override {
+    bool Asks = Kind == FrameKind::Request || Kind == FrameKind::End;
+    if (!Greeted || !Asks) {
+      Greeted |= Kind == FrameKind::Hello;
+      return RawGrpcCompiler::sendMessage(Message, Kind, Until);
+    }
+    Call = std::make_unique<Asking>(C->Over, Message);
+    if (Kind == FrameKind::End && Call->await(Until) && Call->End.ok())
+      Call.reset(); // there is nothing in the answer
+    return true;
+  }
+  bool receiveMessage(Deadline Until) override {
+    if (Call && !Call->await(Until))
+      return false;
+    std::unique_ptr<Asking> Answered = std::move(Call);
+    if (Answered && Answered->End.ok()) {
+      came(Answered->In);
+      return true;
+    }
+    return RawGrpcCompiler::receiveMessage(Until);
+  }
+
+  std::unique_ptr<Asking> Call;
+  bool Greeted = false, Taken = false;
 };
 
 std::unique_ptr<RawEnd> makePeer(const std::string &Address) {
@@ -379,8 +464,9 @@ std::unique_ptr<RawEnd> makePeer(const std::string &Address) {
   return End;
 }
 
+template <typename Kind>
 std::unique_ptr<RawEnd> makeCompiler(const std::string &Address, Manners) {
-  auto End = std::make_unique<RawGrpcCompiler>();
+  auto End = std::make_unique<Kind>();
   if (!End->open(Address))
     return nullptr;
   return End;
@@ -420,7 +506,7 @@ ChannelUnderTest grpcUnderTest() {
   C.KeepsBytes = 300'000; // in its pools; after 3,000 faults it takes no more
   C.Address = socketAddress;
   C.MakePeer = makePeer;
-  C.MakeCompiler = makeCompiler;
+  C.MakeCompiler = makeCompiler<RawGrpcCompiler>;
   C.Settled = [] { return Leaving == 0; };
   return C;
 }
@@ -430,6 +516,7 @@ ChannelUnderTest grpcUnaryUnderTest() {
   C.Options = "&mode=unary";
   C.Label = "grpc_unary";
   C.AnswersOnce = true;
+  C.MakeCompiler = makeCompiler<RawUnaryCompiler>;
   return C;
 }
 

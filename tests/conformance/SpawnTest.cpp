@@ -39,8 +39,6 @@ protected:
   const std::string Program = CBRIDGE_CONFORMANCE_PEER;
 };
 CBRIDGE_FOR_EVERY_CHANNEL(SpawnTest);
-CBRIDGE_FOR_GRPC(SpawnTest);
-CBRIDGE_FOR_GRPC_UNARY(SpawnTest);
 
 TEST_P(SpawnTest, StartsAPeerOfItsOwn) {
   Model A = spawn(Program), B = spawn(Program);
