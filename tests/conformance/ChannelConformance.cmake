@@ -14,12 +14,14 @@ if(CBRIDGE_BUILD_TESTS)
   if(CBRIDGE_WITH_GRPC)
     list(APPEND CBRIDGE_CHANNEL_SOURCES
       ${CMAKE_CURRENT_LIST_DIR}/RawGrpc.cpp
+      ${CMAKE_CURRENT_LIST_DIR}/RawGrpcPeer.cpp
       ${PROJECT_SOURCE_DIR}/src/modules/grpc/wire/FrameMessage.cpp
       ${PROJECT_SOURCE_DIR}/src/modules/grpc/ThreadSanitizer.cpp
       ${PROJECT_SOURCE_DIR}/src/modules/grpc/wire/Wire.cpp)
     set(Speaks ${CBRIDGE_GRPC_LIBRARIES})
     if(CBRIDGE_SANITIZE STREQUAL "thread" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-      set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/RawGrpc.cpp PROPERTIES
+      set_source_files_properties(
+        ${CMAKE_CURRENT_LIST_DIR}/RawGrpc.cpp ${CMAKE_CURRENT_LIST_DIR}/RawGrpcPeer.cpp PROPERTIES
         COMPILE_OPTIONS "-fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/tsan.ignore")
     endif()
   endif()
