@@ -81,6 +81,7 @@ class Graphs:
         self.messages = sys.modules["graphs_pb2"]
         self.answer = self.good_answer
         self.seen: list = []
+        self.metadata: list[dict] = []  # of each call
         self.server: grpc.Server | None = None
         self.port = 0
 
@@ -92,23 +93,29 @@ class Graphs:
             scores=[sum(node.weights) for node in graph.nodes],
         )
 
-    def start(self) -> None:
+    def start(self, credentials: grpc.ServerCredentials | None = None) -> None:
         services = sys.modules["graphs_pb2_grpc"]
         outer = self
 
         class Chooser(services.ChooserServicer):
             def choose(self, request, context):
+                outer.metadata.append(dict(context.invocation_metadata()))
                 outer.seen.append(request)
                 return outer.answer(request)
 
             def discuss(self, requests, context):
+                outer.metadata.append(dict(context.invocation_metadata()))
                 for request in requests:
                     outer.seen.append(request)
                     yield outer.answer(request)
 
         self.server = grpc.server(ThreadPoolExecutor())
         services.add_ChooserServicer_to_server(Chooser(), self.server)
-        self.port = self.server.add_insecure_port(f"127.0.0.1:{self.port}")
+        place = f"127.0.0.1:{self.port}"
+        if credentials is None:
+            self.port = self.server.add_insecure_port(place)
+        else:
+            self.port = self.server.add_secure_port(place, credentials)
         self.server.start()
 
     def stop(self) -> None:
@@ -132,6 +139,34 @@ def graphs(tmp_path):
 @pytest.fixture(params=["choose", "discuss"])
 def method(request):
     return request.param
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    """`peer.key` and `peer.pem` for 127.0.0.1, its own authority."""
+    make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
+    where = "-keyout peer.key -out peer.pem -subj /CN=peer -addext subjectAltName=IP:127.0.0.1"
+    subprocess.run(f"{make} {where}".split(), cwd=tmp_path, check=True, capture_output=True)
+    return tmp_path
+
+
+def test_a_server_may_want_tls_and_a_token(tmp_path, certificate, method):
+    graphs = Graphs(tmp_path)
+    pair = ((certificate / "peer.key").read_bytes(), (certificate / "peer.pem").read_bytes())
+    graphs.start(grpc.ssl_server_credentials([pair]))
+    (tmp_path / "token").write_text("s3cret\n")
+    try:
+        options = f"&tls_ca={certificate}/peer.pem&token_file={tmp_path}/token"
+        with graphs.runner(method, options) as runner:
+            assert runner.evaluate(QUESTION)["node"] == 1
+        with (
+            pytest.raises(BridgeError, match="127.0.0.1"),
+            graphs.runner(method, "&timeout=2s") as runner,
+        ):
+            runner.evaluate(QUESTION)  # in the clear
+        assert {each.get("authorization") for each in graphs.metadata} == {"Bearer s3cret"}
+    finally:
+        graphs.stop()
 
 
 def test_a_server_is_asked_by_its_own_proto(graphs, method):
