@@ -19,7 +19,6 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
-#include <thread>
 
 namespace cbridge {
 
@@ -49,6 +48,15 @@ GrpcLibrary::~GrpcLibrary() {
   grpc_shutdown_blocking();
 }
 
+std::thread threadWithoutSignals(std::function<void()> Run) {
+  sigset_t All, Before;
+  ::sigfillset(&All);
+  ::pthread_sigmask(SIG_SETMASK, &All, &Before);
+  std::thread Started(std::move(Run));
+  ::pthread_sigmask(SIG_SETMASK, &Before, nullptr);
+  return Started;
+}
+
 void endInTime(const std::function<void()> &End,
                std::chrono::milliseconds Most) {
   struct Ending {
@@ -57,17 +65,12 @@ void endInTime(const std::function<void()> &End,
     bool Done = false;
   };
   auto Now = std::make_shared<Ending>();
-  // Signals are for the program's own threads.
-  sigset_t All, Before;
-  ::sigfillset(&All);
-  ::pthread_sigmask(SIG_SETMASK, &All, &Before);
-  std::thread Ends([End, Now] {
+  std::thread Ends = threadWithoutSignals([End, Now] {
     End();
     std::lock_guard<std::mutex> Lock(Now->Using);
     Now->Done = true;
     Now->Over.notify_all();
   });
-  ::pthread_sigmask(SIG_SETMASK, &Before, nullptr);
   std::unique_lock<std::mutex> Lock(Now->Using);
   bool InTime = Now->Over.wait_for(Lock, Most, [&] { return Now->Done; });
   Lock.unlock();

@@ -21,6 +21,7 @@
 #include <csignal>
 #include <functional>
 #include <new>
+#include <thread>
 
 namespace cbridge {
 
@@ -48,6 +49,9 @@ public:
 template <typename T> void leaveAlone(T &Of) {
   [[maybe_unused]] T *Left = new (std::nothrow) T(std::move(Of));
 }
+
+/// A thread of ours: signals are for the program's own.
+std::thread threadWithoutSignals(std::function<void()> Run);
 
 /// Does End in a thread of its own and waits for it no longer than Most: gRPC
 /// does not end a call, however cancelled, while a process that has been

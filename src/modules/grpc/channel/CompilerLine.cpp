@@ -37,12 +37,7 @@ Expected<GrpcAddress> CompilerPlace::find() const {
 
 CompilerLine::CompilerLine(CompilerPlace To)
     : Where(std::move(To)), Wait(ShortestWait) {
-  // Signals are for the trainer's own threads.
-  sigset_t All, Before;
-  ::sigfillset(&All);
-  ::pthread_sigmask(SIG_SETMASK, &All, &Before);
-  Thread = std::thread([this] { run(); });
-  ::pthread_sigmask(SIG_SETMASK, &Before, nullptr);
+  Thread = threadWithoutSignals([this] { run(); });
 }
 
 CompilerLine::~CompilerLine() {

@@ -11,7 +11,6 @@
 #include <grpcpp/server_builder.h>
 
 #include <algorithm>
-#include <csignal>
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -320,12 +319,7 @@ bool GrpcServer::start(const std::string &Target, Security By, int MaxMessage,
     return false;
   }
   acceptNext();
-  // Signals are for the peer's own threads.
-  sigset_t All, Before;
-  ::sigfillset(&All);
-  ::pthread_sigmask(SIG_SETMASK, &All, &Before);
-  Thread = std::thread([this] { run(); });
-  ::pthread_sigmask(SIG_SETMASK, &Before, nullptr);
+  Thread = threadWithoutSignals([this] { run(); });
   return true;
 }
 

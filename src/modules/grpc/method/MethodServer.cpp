@@ -125,12 +125,7 @@ bool MethodServer::start(const std::string &Target, Security By, int MaxMessage,
     return false;
   }
   acceptNext();
-  // Signals are for the compiler's own threads.
-  sigset_t All, Before;
-  ::sigfillset(&All);
-  ::pthread_sigmask(SIG_SETMASK, &All, &Before);
-  Thread = std::thread([this] { run(); });
-  ::pthread_sigmask(SIG_SETMASK, &Before, nullptr);
+  Thread = threadWithoutSignals([this] { run(); });
   return true;
 }
 
