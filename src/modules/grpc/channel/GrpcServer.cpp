@@ -8,8 +8,6 @@
 
 #include "modules/grpc/channel/UnaryConnection.h"
 
-#include <grpcpp/server_builder.h>
-
 #include <algorithm>
 
 #include <sys/eventfd.h>
@@ -298,59 +296,22 @@ void ServedCall::done(Step S, bool Ok) {
   }
 }
 
+// A compiler has a connection of its own for each runner.
+GrpcServer::GrpcServer() : GenericServer(/*MostCalls=*/100) {}
+
 GrpcServer::~GrpcServer() { stop(); }
-
-bool GrpcServer::start(const std::string &Target, Security By, int MaxMessage,
-                       int &Port) {
-  Guard = std::move(By);
-  grpc::ServerBuilder Builder;
-  Builder.SetMaxReceiveMessageSize(MaxMessage);
-  Builder.SetMaxSendMessageSize(-1);
-  // Two peers would share the compilers of an address.
-  Builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  // A compiler has a connection of its own for each runner.
-  Builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 100);
-  Builder.AddListeningPort(Target, Guard.serverCredentials(), &Port);
-  Builder.RegisterAsyncGenericService(&Service);
-  Queue = Builder.AddCompletionQueue();
-  Server = Builder.BuildAndStart();
-  if (!Server || (Port <= 0 && Target.rfind("unix:", 0) != 0)) {
-    stop();
-    return false;
-  }
-  acceptNext();
-  Thread = threadWithoutSignals([this] { run(); });
-  return true;
-}
-
-void GrpcServer::run() {
-  void *Came;
-  bool Ok;
-  while (Queue->Next(&Came, &Ok)) {
-    takesOver(Came);
-    std::unique_ptr<Tag> Done(static_cast<Tag *>(Came));
-    Done->Of->done(Done->Step, Ok);
-  }
-}
 
 void GrpcServer::stop() {
   // What was said last may still be on its way.
-  if (Server)
-    Server->Shutdown(grpcTime(Deadline::in(FarewellTime)));
-  {
-    std::lock_guard<std::mutex> Lock(Posting);
-    if (Stopped)
-      return;
-    Stopped = true;
-  }
-  if (Queue)
-    Queue->Shutdown();
-  if (Thread.joinable())
-    Thread.join();
-  else if (Queue)
-    run();
+  GenericServer::stop(FarewellTime);
   std::lock_guard<std::mutex> Lock(Using);
   Waiting.clear();
+}
+
+void GrpcServer::done(void *Came, bool Ok) {
+  takesOver(Came);
+  std::unique_ptr<Tag> Done(static_cast<Tag *>(Came));
+  Done->Of->done(Done->Step, Ok);
 }
 
 void GrpcServer::acceptNext() {

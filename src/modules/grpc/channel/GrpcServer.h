@@ -7,18 +7,13 @@
 #ifndef CBRIDGE_MODULES_GRPC_CHANNEL_GRPCSERVER_H
 #define CBRIDGE_MODULES_GRPC_CHANNEL_GRPCSERVER_H
 
-#include "modules/grpc/Grpc.h"
+#include "modules/grpc/GenericServer.h"
 #include "os/File.h"
-
-#include <grpcpp/generic/async_generic_service.h>
-#include <grpcpp/server.h>
 
 #include <condition_variable>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <optional>
-#include <thread>
 
 namespace cbridge {
 
@@ -111,12 +106,12 @@ private:
   bool FinishWanted = false, Finished = false;
 };
 
-/// A server and its thread.
-class GrpcServer : public std::enable_shared_from_this<GrpcServer> {
+/// A peer's server.
+class GrpcServer : public GenericServer,
+                   public std::enable_shared_from_this<GrpcServer> {
 public:
-  ~GrpcServer();
-  /// Whether it serves those that By allows; Port is the one it has.
-  bool start(const std::string &Target, Security By, int MaxMessage, int &Port);
+  GrpcServer();
+  ~GrpcServer() override;
   /// Ends all calls and the thread.
   void stop();
 
@@ -144,21 +139,13 @@ private:
     Post(Next);
     return true;
   }
-  void acceptNext();
+  void acceptNext() override;
+  void done(void *Came, bool Ok) override;
   void speaks(std::shared_ptr<ServedCall> Call, uint64_t Session);
   void forget(const ServedCall *Call, uint64_t Session);
   /// The session of that number; who knows it has it from its compiler.
   std::shared_ptr<ServedCall> find(uint64_t Session);
-  void run();
 
-  GrpcLibrary Library; // first, so that it ends last
-  Security Guard;
-  grpc::AsyncGenericService Service;
-  std::unique_ptr<grpc::ServerCompletionQueue> Queue;
-  std::unique_ptr<grpc::Server> Server;
-  std::thread Thread;
-  std::mutex Posting; // taken last
-  bool Stopped = false;
   std::mutex Using;
   std::deque<std::shared_ptr<ServedCall>> Waiting;
   std::map<uint64_t, std::weak_ptr<ServedCall>> Sessions;

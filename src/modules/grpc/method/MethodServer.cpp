@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "modules/grpc/method/MethodServer.h"
 
-#include <grpcpp/server_builder.h>
 #include <grpcpp/support/slice.h>
 
 namespace cbridge {
@@ -108,27 +107,6 @@ void AskedCall::done(Step S, bool Ok) {
   }
 }
 
-bool MethodServer::start(const std::string &Target, Security By, int MaxMessage,
-                         int &Port) {
-  Guard = std::move(By);
-  grpc::ServerBuilder Builder;
-  Builder.SetMaxReceiveMessageSize(MaxMessage);
-  Builder.SetMaxSendMessageSize(-1);
-  // Two compilers would share the trainers of an address.
-  Builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  Builder.AddListeningPort(Target, Guard.serverCredentials(), &Port);
-  Builder.RegisterAsyncGenericService(&Service);
-  Queue = Builder.AddCompletionQueue();
-  Server = Builder.BuildAndStart();
-  if (!Server || (Port <= 0 && Target.rfind("unix:", 0) != 0)) {
-    stop(std::chrono::milliseconds(0));
-    return false;
-  }
-  acceptNext();
-  Thread = threadWithoutSignals([this] { run(); });
-  return true;
-}
-
 void MethodServer::acceptNext() {
   auto Next = std::make_shared<AskedCall>(*this);
   std::lock_guard<std::mutex> Lock(Posting);
@@ -140,34 +118,14 @@ void MethodServer::acceptNext() {
                       Next->begin(AskedCall::Accept));
 }
 
-void MethodServer::run() {
-  void *Came;
-  bool Ok;
-  while (Queue->Next(&Came, &Ok)) {
-    auto *Tag = static_cast<AskedCall::Tag *>(Came);
-    AskedCall &Call = *Tag->Of;
-    Call.done(Tag->Which, Ok);
-    std::shared_ptr<AskedCall> Last; // ends after the lock
-    std::lock_guard<std::mutex> Lock(Posting);
-    if (--Call.UnderWay == 0)
-      Last = std::move(Call.Self);
-  }
-}
-
-void MethodServer::stop(std::chrono::milliseconds Grace) {
-  if (Server)
-    Server->Shutdown(grpcTime(Deadline::in(Grace)));
-  {
-    std::lock_guard<std::mutex> Lock(Posting);
-    if (std::exchange(Stopped, true))
-      return;
-  }
-  if (Queue)
-    Queue->Shutdown();
-  if (Thread.joinable())
-    Thread.join();
-  else if (Queue)
-    run();
+void MethodServer::done(void *Came, bool Ok) {
+  auto *Tag = static_cast<AskedCall::Tag *>(Came);
+  AskedCall &Call = *Tag->Of;
+  Call.done(Tag->Which, Ok);
+  std::shared_ptr<AskedCall> Last; // ends after the lock
+  std::lock_guard<std::mutex> Lock(Posting);
+  if (--Call.UnderWay == 0)
+    Last = std::move(Call.Self);
 }
 
 } // namespace cbridge

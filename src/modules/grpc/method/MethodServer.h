@@ -7,15 +7,9 @@
 #ifndef CBRIDGE_MODULES_GRPC_METHOD_METHODSERVER_H
 #define CBRIDGE_MODULES_GRPC_METHOD_METHODSERVER_H
 
-#include "modules/grpc/Grpc.h"
-#include "modules/grpc/Security.h"
+#include "modules/grpc/GenericServer.h"
 
 #include <grpcpp/alarm.h>
-#include <grpcpp/generic/async_generic_service.h>
-#include <grpcpp/server.h>
-
-#include <mutex>
-#include <thread>
 
 namespace cbridge {
 
@@ -71,34 +65,20 @@ public:
   virtual void left(const AskedCall &Call) = 0;
 };
 
-/// A server of one unary method, and its thread.
-class MethodServer {
+/// A server of one unary method.
+class MethodServer : public GenericServer {
 public:
   MethodServer(std::string Path, CallHandler &To)
       : Path(std::move(Path)), To(To) {}
-  ~MethodServer() { stop(std::chrono::milliseconds(0)); }
-  MethodServer(const MethodServer &) = delete;
-  /// Whether it serves those that By allows; Port is the one it has.
-  bool start(const std::string &Target, Security By, int MaxMessage, int &Port);
-  /// Ends the thread. Answers have so long to get to their callers; then all
-  /// calls are cancelled.
-  void stop(std::chrono::milliseconds Grace);
+  ~MethodServer() override { stop(std::chrono::milliseconds(0)); }
 
 private:
   friend class AskedCall;
-  void acceptNext();
-  void run();
+  void acceptNext() override;
+  void done(void *Came, bool Ok) override;
 
-  GrpcLibrary Library; // first, so that it ends last
   const std::string Path;
   CallHandler &To;
-  Security Guard;
-  grpc::AsyncGenericService Service;
-  std::unique_ptr<grpc::ServerCompletionQueue> Queue;
-  std::unique_ptr<grpc::Server> Server;
-  std::thread Thread;
-  std::mutex Posting; // taken last
-  bool Stopped = false;
 };
 
 } // namespace cbridge

@@ -1,0 +1,59 @@
+//===- GenericServer.cpp - A server of any method, and its thread ---------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "modules/grpc/GenericServer.h"
+
+#include <grpcpp/server_builder.h>
+
+namespace cbridge {
+
+bool GenericServer::start(const std::string &Target, Security By,
+                          int MaxMessage, int &Port) {
+  Guard = std::move(By);
+  grpc::ServerBuilder Builder;
+  Builder.SetMaxReceiveMessageSize(MaxMessage);
+  Builder.SetMaxSendMessageSize(-1);
+  // Two servers would share the clients of an address.
+  Builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  if (MostCalls)
+    Builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, MostCalls);
+  Builder.AddListeningPort(Target, Guard.serverCredentials(), &Port);
+  Builder.RegisterAsyncGenericService(&Service);
+  Queue = Builder.AddCompletionQueue();
+  Server = Builder.BuildAndStart();
+  if (!Server || (Port <= 0 && Target.rfind("unix:", 0) != 0)) {
+    stop(std::chrono::milliseconds(0));
+    return false;
+  }
+  acceptNext();
+  Thread = threadWithoutSignals([this] { run(); });
+  return true;
+}
+
+void GenericServer::run() {
+  void *Tag;
+  bool Ok;
+  while (Queue->Next(&Tag, &Ok))
+    done(Tag, Ok);
+}
+
+void GenericServer::stop(std::chrono::milliseconds Grace) {
+  if (Server)
+    Server->Shutdown(grpcTime(Deadline::in(Grace)));
+  {
+    std::lock_guard<std::mutex> Lock(Posting);
+    if (std::exchange(Stopped, true))
+      return;
+  }
+  if (Queue)
+    Queue->Shutdown();
+  if (Thread.joinable())
+    Thread.join();
+  else if (Queue)
+    run();
+}
+
+} // namespace cbridge
