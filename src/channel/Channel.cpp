@@ -23,4 +23,19 @@ void Channel::abandon(Deadline) {}
 
 std::string Listener::address() const { return ""; }
 
+Expected<DecisionLimits> DecisionLimits::parse(const RunnerString &R) {
+  DecisionLimits L;
+  Expected<std::chrono::nanoseconds> Timeout = R.duration("timeout", L.Timeout);
+  if (!Timeout)
+    return Timeout.status();
+  if (*Timeout <= std::chrono::nanoseconds::zero())
+    return R.errorAt("timeout", "a decision needs more than no time");
+  Expected<size_t> MaxMessage = R.byteSize("max_message", L.MaxMessage);
+  if (!MaxMessage)
+    return MaxMessage.status();
+  L.Timeout = *Timeout;
+  L.MaxMessage = *MaxMessage;
+  return L;
+}
+
 } // namespace cbridge

@@ -87,6 +87,14 @@ struct ChannelOptions {
   int Lifeline = -1;
 };
 
+/// `timeout=` and `max_message=`: what a decision of another process may take.
+struct DecisionLimits {
+  std::chrono::nanoseconds Timeout = std::chrono::seconds(10);
+  size_t MaxMessage = ChannelOptions().MaxMessage;
+
+  static Expected<DecisionLimits> parse(const RunnerString &R);
+};
+
 /// What `scheme:` means for both ends.
 struct ChannelScheme {
   std::string_view Name;

@@ -11,8 +11,6 @@ namespace cbridge {
 
 namespace {
 
-constexpr std::chrono::seconds DefaultTimeout(10);
-
 class RemoteEngine : public BufferedEngine {
 public:
   RemoteEngine(const Signature &Sig, std::shared_ptr<RemoteSession> With,
@@ -94,19 +92,13 @@ Expected<EngineSource> open(const ChannelScheme &Over, const RunnerString &R,
     return With.status().code() == StatusCode::InvalidArgument
                ? R.errorAt("serdes", With.status().message())
                : With.status();
-  Expected<std::chrono::nanoseconds> Timeout =
-      R.duration("timeout", DefaultTimeout);
-  if (!Timeout)
-    return Timeout.status();
-  if (*Timeout <= std::chrono::nanoseconds::zero())
-    return R.errorAt("timeout", "a decision needs more than no time");
+  Expected<DecisionLimits> Limits = DecisionLimits::parse(R);
+  if (!Limits)
+    return Limits.status();
   ChannelOptions Options;
-  Expected<size_t> MaxMessage = R.byteSize("max_message", Options.MaxMessage);
-  if (!MaxMessage)
-    return MaxMessage.status();
-  Options.MaxMessage = *MaxMessage;
+  Options.MaxMessage = Limits->MaxMessage;
 
-  Route Way{Over, R, Sig, Serdes, *Timeout, Options};
+  Route Way{Over, R, Sig, Serdes, Limits->Timeout, Options};
   // At once, so that the model knows whether there is a peer.
   Expected<std::shared_ptr<RemoteSession>> First = Way.connect();
   if (!First)

@@ -15,8 +15,6 @@ namespace cbridge {
 
 namespace {
 
-constexpr std::chrono::seconds DefaultTimeout(10);
-
 /// Never destroys it.
 template <typename T> void leave(std::unique_ptr<T> &Owned) {
   [[maybe_unused]] T *Left = Owned.release();
@@ -175,17 +173,11 @@ Expected<EngineSource> callMethod(const RunnerString &R, const Signature &Sig,
                                   Method M) {
   if (Status S = checkOptions(R); !S)
     return S;
-  Expected<std::chrono::nanoseconds> Timeout =
-      R.duration("timeout", DefaultTimeout);
-  if (!Timeout)
-    return Timeout.status();
-  if (*Timeout <= std::chrono::nanoseconds::zero())
-    return R.errorAt("timeout", "a decision needs more than no time");
-  Expected<size_t> MaxMessage =
-      R.byteSize("max_message", ChannelOptions().MaxMessage);
-  if (!MaxMessage)
-    return MaxMessage.status();
-  Expected<std::chrono::nanoseconds> Wait = R.duration("connect", *Timeout);
+  Expected<DecisionLimits> Limits = DecisionLimits::parse(R);
+  if (!Limits)
+    return Limits.status();
+  Expected<std::chrono::nanoseconds> Wait =
+      R.duration("connect", Limits->Timeout);
   if (!Wait)
     return Wait.status();
   Expected<Security> By = Security::ofClient(R);
@@ -206,13 +198,14 @@ Expected<EngineSource> callMethod(const RunnerString &R, const Signature &Sig,
   if (To->Port == "0")
     return Failed(R.errorAtTarget(
         "a compiler needs the port that the server has chosen"));
-  Model->Route = {Model->Peer->name(), Model->M.Path, *To, *By, *MaxMessage};
-  Model->Timeout = *Timeout;
+  Model->Route = {Model->Peer->name(), Model->M.Path, *To, *By,
+                  Limits->MaxMessage};
+  Model->Timeout = Limits->Timeout;
   ChannelOptions Options;
-  Options.Until = Deadline::in(*Timeout);
+  Options.Until = Deadline::in(Limits->Timeout);
   Deadline Until = Deadline::in(*Wait);
   Status S = Model->Peer->connect(R, Options, [&](Status &Why) {
-    return tryChannel(*To, *By, *MaxMessage, Until, Model->Route.Name,
+    return tryChannel(*To, *By, Limits->MaxMessage, Until, Model->Route.Name,
                       Model->Line->Library, Model->Line->First, Why);
   });
   if (!S.ok())

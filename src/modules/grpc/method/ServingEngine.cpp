@@ -14,7 +14,6 @@ namespace cbridge {
 
 namespace {
 
-constexpr std::chrono::seconds DefaultTimeout(10);
 /// How long the last answer has to get to its trainer when the model closes.
 constexpr std::chrono::milliseconds Grace(500);
 
@@ -151,16 +150,9 @@ Expected<EngineSource> serveMethod(const RunnerString &R, const Signature &Sig,
                                  " streams");
   if (Status S = checkOptions(R); !S)
     return S;
-  Expected<std::chrono::nanoseconds> Timeout =
-      R.duration("timeout", DefaultTimeout);
-  if (!Timeout)
-    return Timeout.status();
-  if (*Timeout <= std::chrono::nanoseconds::zero())
-    return R.errorAt("timeout", "a decision needs more than no time");
-  Expected<size_t> MaxMessage =
-      R.byteSize("max_message", ChannelOptions().MaxMessage);
-  if (!MaxMessage)
-    return MaxMessage.status();
+  Expected<DecisionLimits> Limits = DecisionLimits::parse(R);
+  if (!Limits)
+    return Limits.status();
   Expected<GrpcAddress> Where = GrpcAddress::parse(R, R.target());
   if (!Where)
     return Where.status();
@@ -168,8 +160,8 @@ Expected<EngineSource> serveMethod(const RunnerString &R, const Signature &Sig,
   if (!By)
     return By.status();
   std::shared_ptr<Served> Made =
-      Served::make(std::move(M), Sig, "grpc:" + R.target(), *Timeout);
-  if (Status S = Made->open(R, *Where, std::move(*By), *MaxMessage); !S)
+      Served::make(std::move(M), Sig, "grpc:" + R.target(), Limits->Timeout);
+  if (Status S = Made->open(R, *Where, std::move(*By), Limits->MaxMessage); !S)
     return S;
   return EngineSource([Made] { return makeEngine<ServingEngine>(Made); });
 }
