@@ -15,18 +15,6 @@ using wire::Type;
 
 namespace {
 
-/// Field numbers of Observation and Advice.
-enum : unsigned {
-  FieldKind = 1,
-  FieldSession = 2,
-  FieldSequence = 3,
-  FieldRunner = 4,
-  FieldReward = 5,
-  FieldTruncated = 6,
-  FieldEndsSession = 7,
-  FieldContext = 13
-};
-
 bool isContent(unsigned Field) {
   return Field >= unsigned(Content::Text) && Field <= unsigned(Content::Other);
 }

@@ -14,6 +14,20 @@
 
 namespace cbridge {
 
+/// Field numbers of Observation; Advice has the same, as far as it goes. Those
+/// between are of Content.
+enum : unsigned {
+  FieldKind = 1, ///< a FrameKind
+  FieldSession = 2,
+  FieldSequence = 3,
+  FieldRunner = 4,
+  FieldReward = 5,
+  FieldTruncated = 6,
+  FieldEndsSession = 7,
+  FieldContext = 13,
+  FieldSignature = 14
+};
+
 /// The field of Observation and Advice that holds a payload: an already
 /// serialized message there is the same as a message field.
 enum class Content : unsigned {

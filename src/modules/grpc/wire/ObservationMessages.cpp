@@ -7,6 +7,7 @@
 #include "modules/grpc/wire/ObservationMessages.h"
 
 #include "channel/Handshake.h"
+#include "modules/grpc/wire/FrameMessage.h"
 #include "modules/grpc/wire/Wire.h"
 #include "os/File.h"
 
@@ -18,22 +19,12 @@ using wire::Type;
 
 namespace {
 
-/// Field numbers of Observation.
-enum : unsigned {
-  FieldKind = 1,
-  FieldSession = 2,
-  FieldSequence = 3,
-  FieldRunner = 4,
-  FieldReward = 5,
-  FieldTruncated = 6,
-  FieldTensors = 9,
-  FieldContext = 13,
-  FieldSignature = 14
-};
+constexpr auto FieldTensors = unsigned(Content::Tensors);
 /// Field numbers of Action.
 enum : unsigned { ActionStep = 1, ActionTensors = 2, ActionFailure = 3 };
-/// Values of Kind.
-enum : unsigned { KindRequest = 3, KindEnd = 7 };
+/// The kinds that an Observation has here.
+constexpr auto KindRequest = uint64_t(FrameKind::Request);
+constexpr auto KindEnd = uint64_t(FrameKind::End);
 
 /// More than all numbers of an Observation, and the tags and lengths of the
 /// rest.
