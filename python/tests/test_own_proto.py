@@ -160,7 +160,7 @@ def test_a_server_may_want_tls_and_a_token(tmp_path, certificate, method):
         with graphs.runner(method, options) as runner:
             assert runner.evaluate(QUESTION)["node"] == 1
         with (
-            pytest.raises(BridgeError, match="127.0.0.1"),
+            pytest.raises(BridgeError, match=r"127\.0\.0\.1"),
             graphs.runner(method, "&timeout=2s") as runner,
         ):
             runner.evaluate(QUESTION)  # in the clear
