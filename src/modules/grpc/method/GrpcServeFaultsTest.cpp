@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "modules/grpc/ServedModel.h"
+#include "modules/grpc/method/PlainTrainer.h"
 
 #include <csignal>
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "channel/Handshake.h"
-#include "modules/grpc/ServedModel.h"
+#include "modules/grpc/method/PlainTrainer.h"
 
 #include <thread>
 
