@@ -97,7 +97,8 @@ public:
   /// Appends all questions and ends of episodes that are there to To, at least
   /// one and at most Most (0: no limit); fails as next() does. Each question
   /// gets a reply of its own, in any order; one that gets none keeps only its
-  /// own session waiting.
+  /// own session waiting. If a compiler leaves meanwhile, its question is not
+  /// open any more, and its episode's end comes.
   Status nextBatch(Deadline Until,
                    std::vector<std::shared_ptr<const Request>> &To,
                    size_t Most = 0);

@@ -325,6 +325,9 @@ typedef struct cbridge_channel_type {
   /* Options that an address to listen at may have, ending with NULL; or NULL.
    */
   const char *const *listen_keys;
+  /* Optional, of a channel: whether the other end has left, whatever it has
+     said before. */
+  int (*gone)(void *channel);
 } cbridge_channel_type;
 
 /*===- The module ---------------------------------------------------------===*/

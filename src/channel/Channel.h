@@ -55,6 +55,9 @@ public:
   /// from which send() need not copy. Asked for before hello or welcome is
   /// sent.
   virtual Expected<TensorStorage> makeTensors(std::vector<TensorSpec> Specs);
+  /// Whether the other end has left, whatever it has said before. Asks the
+  /// kernel.
+  virtual bool gone();
   /// Whether the next frame may come without the kernel's help, so that looking
   /// for it a while is better than to sleep at once.
   virtual os::Spin spinning() const { return os::Spin::Not; }

@@ -120,6 +120,7 @@ constexpr void fillChannel(cbridge_channel_type &T) {
   };
   T.spinning = [](void *H) { return int(channel(H).spinning()); };
   T.lend_payloads = [](void *H) { channel(H).lendPayloads(); };
+  T.gone = [](void *H) { return int(channel(H).gone()); };
 }
 
 /// The functions of a listener.

@@ -85,6 +85,7 @@ public:
             }};
   }
   const std::string &name() const override { return Name; }
+  bool gone() override { return C.gone && C.gone(Handle) != 0; }
   bool ready() override { return C.ready(Handle) != 0; }
   bool beginWait(os::FileSet &Files) override {
     cbridge_files To{Files};

@@ -17,6 +17,9 @@ namespace cbridge {
 /// is asked for with every so many answers.
 static constexpr std::chrono::milliseconds FilesEvery(1);
 static constexpr unsigned TimeEvery = 8;
+/// Whether compilers that wait for a reply are still there is looked at this
+/// often.
+static constexpr std::chrono::milliseconds GoneEvery(100);
 
 Status Peer::Server::noRequest() const {
   std::string Where = Addresses[0];
@@ -123,6 +126,26 @@ void Peer::Server::removeFinished() {
   }
 }
 
+/// Ends the sessions of those who have left while the policy has their
+/// question, which no file would tell. Whether there are any that may.
+bool Peer::Server::noticeGone() {
+  bool Waiting = false, Due = LookForGone.passed();
+  for (auto &S : Sessions) {
+    if (!S->With.awaitsReply())
+      continue;
+    Waiting = true;
+    if (Due && S->With.channel()->gone())
+      S->With.breakOff(Status::error(StatusCode::PeerClosed,
+                                     S->With.channel()->name() +
+                                         " closed the connection"));
+  }
+  if (Due) {
+    LookForGone = Deadline::in(GoneEvery);
+    removeFinished();
+  }
+  return Waiting;
+}
+
 bool Peer::Server::lookAtMemory() {
   size_t Count = Sessions.size();
   // A remainder would cost as much as to look at a session.
@@ -156,8 +179,10 @@ Status Peer::Server::accept(Site &At, size_t Index) {
 
 /// Sleeps until a file wakes us or a session's memory has something.
 Status Peer::Server::lookAtFiles(Deadline Until) {
+  if (noticeGone())
+    Until = Until & LookForGone;
   Files.clear();
-  bool Sleep = true;
+  bool Sleep = Found.empty();
   auto Begin = [&](Awaited &What, size_t &First, size_t &Last) {
     First = Files.size();
     Sleep &= What.beginWait(Files);

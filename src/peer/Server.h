@@ -113,6 +113,7 @@ private:
   void collect(Session &S);
   bool accepts(const Site &At) const;
   void removeFinished();
+  bool noticeGone();
   Conversation *onlyOne();
 
   PeerOptions Options;
@@ -130,6 +131,7 @@ private:
   os::SpinHabit Spinning;
   unsigned Answers = 0;
   Deadline LookAgain = Deadline::in(std::chrono::seconds(0));
+  Deadline LookForGone = LookAgain;
 };
 
 } // namespace cbridge

@@ -223,6 +223,28 @@ TEST_P(PeerFaultsTest, WhoeverWaitsIsTold) {
   expectServes();
 }
 
+TEST_P(PeerFaultsTest, WhoLeavesWhileTheModelThinksIsNoticed) {
+  Holds = true;
+  greet();
+  request(5);
+  pumpUntil([&] { return P->awaitsReply(); });
+  hangUp();
+  std::vector<std::shared_ptr<const Request>> Came;
+  for (Deadline Until = soon(); Came.empty();) {
+    ASSERT_FALSE(Until.passed());
+    (void)P->nextBatch(Until, Came);
+  }
+  ASSERT_EQ(Came.size(), 1u);
+  EXPECT_TRUE(Came[0]->done() && Came[0]->truncated());
+  EXPECT_EQ(asked(*Came[0]), 5);
+  EXPECT_FALSE(P->awaitsReply());
+  ASSERT_EQ(Errors.size(), 1u);
+  EXPECT_EQ(Errors[0].code(), StatusCode::PeerClosed);
+  Holds = false;
+  settle(1);
+  expectServes();
+}
+
 TEST_P(PeerFaultsTest, QuestionsOutliveTheirSession) {
   std::vector<std::shared_ptr<const Request>> Kept;
   for (int64_t Session = 0; Session < 3; ++Session) {

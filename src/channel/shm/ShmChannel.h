@@ -47,6 +47,7 @@ public:
   Expected<TensorStorage> makeTensors(std::vector<TensorSpec> Specs) override;
   void lendPayloads() override { Lends = true; }
   const std::string &name() const override { return Name; }
+  bool gone() override { return HungUp || os::hungUp(Socket.get()); }
   bool ready() override;
   bool beginWait(os::FileSet &Files) override;
   void endWait(bool Woken) override;

@@ -59,6 +59,7 @@ public:
   Expected<Frame> receive(Deadline Until) override;
   std::shared_ptr<const void> keepPayload() override { return Latest; }
   const std::string &name() const override { return To->Name; }
+  bool gone() override { return !Calling && To->Line.broken(); }
   bool ready() override {
     return At < Frames.size() || SaidBye || To->Line.readable();
   }

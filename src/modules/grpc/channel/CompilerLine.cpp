@@ -156,6 +156,14 @@ void CompilerLine::putBack(Outcome O) {
   finish(std::move(O));
 }
 
+bool CompilerLine::broken() {
+  std::lock_guard<std::mutex> Lock(Using);
+  if (!Over || Now)
+    return false;
+  grpc_connectivity_state State = Over->GetState(/*try_to_connect=*/false);
+  return State != GRPC_CHANNEL_READY && State != GRPC_CHANNEL_CONNECTING;
+}
+
 bool CompilerLine::readable() {
   std::lock_guard<std::mutex> Lock(Using);
   return Done.has_value();

@@ -58,6 +58,8 @@ public:
   std::optional<Outcome> take();
   void putBack(Outcome O);
   bool readable();
+  /// Between calls: the connection has broken.
+  bool broken();
   int file() const { return Came.file(); }
 
 private:

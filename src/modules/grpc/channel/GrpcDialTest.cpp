@@ -242,29 +242,37 @@ TEST(GrpcDialTest, AKilledCompilerCutsItsEpisodeShort) {
       if (!Runner.evaluate<int64_t>())
         return;
   }
-  Folder In;
-  std::string Variable = AsCompiler + ("=" + In.file("address"));
-  pid_t Child = ::fork();
-  if (Child == 0) {
-    char Self[] = "/proc/self/exe";
-    std::string Filter = "--gtest_filter=*AKilledCompilerCutsItsEpisodeShort";
-    char *Arguments[] = {Self, Filter.data(), nullptr};
-    ::putenv(Variable.data());
-    ::execv(Self, Arguments);
-    ::_exit(127);
+  for (bool Replies : {true, false}) {
+    Folder In;
+    std::string Variable = AsCompiler + ("=" + In.file("address"));
+    pid_t Child = ::fork();
+    if (Child == 0) {
+      char Self[] = "/proc/self/exe";
+      std::string Filter = "--gtest_filter=*AKilledCompilerCutsItsEpisodeShort";
+      char *Arguments[] = {Self, Filter.data(), nullptr};
+      ::putenv(Variable.data());
+      ::execv(Self, Arguments);
+      ::_exit(127);
+    }
+    DialingPeer Peer({"grpc:?role=client&announce=" + In.file("address")});
+    EXPECT_TRUE(Peer.serve(1)) << Peer.Last.toString();
+    EXPECT_FALSE(Peer.Ends[0]->truncated());
+    ASSERT_TRUE((*Peer.P)->next(Deadline::in(seconds(10))));
+    ASSERT_EQ(::kill(Child, SIGKILL), 0);
+    ::waitpid(Child, nullptr, 0);
+    if (Replies) {
+      (void)(*Peer.P)->reply();
+      EXPECT_TRUE(Peer.serve(2)) << Peer.Last.toString();
+    } else {
+      ASSERT_TRUE(
+          (*Peer.P)->nextBatch(Deadline::in(seconds(30)), Peer.Ends).ok());
+    }
+    ASSERT_EQ(Peer.Ends.size(), 2u);
+    EXPECT_TRUE(Peer.Ends[1]->truncated());
+    ASSERT_EQ(Peer.Errors.size(), 1u);
+    EXPECT_EQ(Peer.Errors[0].code(), StatusCode::PeerClosed)
+        << Peer.Errors[0].toString();
   }
-  DialingPeer Peer({"grpc:?role=client&announce=" + In.file("address")});
-  EXPECT_TRUE(Peer.serve(1)) << Peer.Last.toString();
-  EXPECT_FALSE(Peer.Ends[0]->truncated());
-  ASSERT_TRUE((*Peer.P)->next(Deadline::in(seconds(10))));
-  ASSERT_EQ(::kill(Child, SIGKILL), 0);
-  ::waitpid(Child, nullptr, 0);
-  (void)(*Peer.P)->reply();
-  EXPECT_TRUE(Peer.serve(2)) << Peer.Last.toString();
-  EXPECT_TRUE(Peer.Ends[1]->truncated());
-  ASSERT_EQ(Peer.Errors.size(), 1u);
-  EXPECT_EQ(Peer.Errors[0].code(), StatusCode::PeerClosed)
-      << Peer.Errors[0].toString();
 }
 
 TEST(GrpcDialTest, AForkedChildLeavesTheCompilerAlone) {

@@ -27,6 +27,7 @@ public:
   Expected<Frame> receive(Deadline Until) override;
   std::shared_ptr<const void> keepPayload() override { return Came.keep(); }
   const std::string &name() const override { return Name; }
+  bool gone() override { return Of->ended(); }
   bool ready() override { return Held || Of->readable(); }
   bool beginWait(os::FileSet &To) override {
     To.add(Of->file());
