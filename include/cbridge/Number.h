@@ -58,6 +58,8 @@ public:
 
   double real() const;
   bool isInteger() const { return K != Kind::Real; }
+  /// Whether it is in [Low, High], to the last digit.
+  bool isBetween(double Low, double High) const;
   /// Whether it is an integer in [0, Size).
   bool isIndexBelow(size_t Size) const;
   std::string toString() const;

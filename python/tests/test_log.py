@@ -265,3 +265,11 @@ def test_without_torch_the_extra_is_named(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(ImportError, match=r"pip install 'compiler-bridge\[torch\]'"):
         log.torch_dataset(GOLDEN / "log_static.log")
+
+
+def test_tensors_of_every_rank(tmp_path):
+    spec = TensorSpec("x", "int64", [1] * 8)
+    with Runner(f"constant:1?record={tmp_path}/", [spec], TensorSpec("y", "int64")) as runner:
+        runner.evaluate()
+        runner.evaluate()
+    assert log.read(tmp_path).features["x"].shape == (2, *[1] * 8)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import threading
 import time
 
+import numpy as np
 import pytest
 from pools import FOREVER, X, Y, collect, plain
 
-from compiler_bridge import BridgeTimeout, CompilerPool, Runner, TensorSpec
+from compiler_bridge import BridgeTimeout, CompilerInterface, CompilerPool, Runner, TensorSpec
 
 pytestmark = pytest.mark.usefixtures("temporary")
 
@@ -91,6 +94,117 @@ def test_an_exception_that_cannot_be_told_still_closes(crew, temporary):
     ((error,),) = crew.results()
     assert error.code == "peer_closed"
     assert list(temporary.iterdir()) == []
+
+
+def test_an_exception_that_does_not_even_know_itself(crew):
+    class Strange(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    pool = CompilerPool(1)
+    crew.open(pool, (pool.addresses[0], [X], Y, [{"x": 1}]))
+    crew.go()
+    with pytest.raises(Strange):
+        serve_and_raise(pool, Strange())
+    ((error,),) = crew.results()
+    assert str(error).endswith(": Strange")
+
+
+def test_a_compiler_that_dies_is_noticed_before_its_reply(channel, compiler_process, until):
+    with CompilerPool(2, scheme=channel) as pool:
+        processes = [compiler_process(f"{address}?timeout=20s") for address in pool.addresses]
+        for worker, process in enumerate(processes):
+            process.ask(worker)
+        batches = collect(pool, 2)
+        until(processes[1].is_waiting)
+        processes[1].kill()
+        batch = pool.next(timeout=20)
+        assert batch  # though it has no questions
+        (end,) = batch.ended
+        assert (len(batch), end.worker, end.truncated) == (0, 1, True)
+        # Its place can be taken, and its question needs no answer any more.
+        again = compiler_process(f"{pool.addresses[1]}?connect=10s")
+        again.ask(6)
+        batches += collect(pool, 1)
+        sent = sum(batch.reply([x[0] + 10 for x in batch["x"]]) for batch in batches)
+        assert sent == 2
+        assert [again.line() for _ in range(2)] == ["open", "16"]
+
+
+# Its decision is more than a FIFO holds.
+LARGE = """
+import sys
+from compiler_bridge import Runner, TensorSpec
+Runner(sys.argv[1], [], TensorSpec("y", "int64", [1_000_000])).evaluate({})
+"""
+
+
+def test_a_stopped_compiler_does_not_keep_the_others_waiting(start, crew):
+    with CompilerPool(2, scheme="pipe") as pool:
+        stopped = start(LARGE, f"{pool.addresses[0]}?timeout=20s")
+        first = pool.next(timeout=20)
+        os.kill(stopped.pid, signal.SIGSTOP)
+        begin = time.monotonic()
+        assert first.reply(np.zeros((1, 1_000_000), np.int64)) == 0
+        assert time.monotonic() - begin < 5
+        assert [end.truncated for end in pool.next(timeout=20).ended] == [True]
+        crew.open(pool, (pool.addresses[1], [X], Y, [{"x": 1}]))
+        crew.go()
+        pool.next(timeout=20).reply([2])
+        assert plain(crew.results()) == [[2]]
+
+
+def test_a_signal_handler_that_raises_loses_no_question(crew):
+    class Alarm(Exception):
+        pass
+
+    def ring(*_):
+        raise Alarm
+
+    with CompilerPool(1) as pool:
+        crew.open(pool, (pool.addresses[0], [X], Y, [{"x": 1}]))
+        before = signal.signal(signal.SIGALRM, ring)
+        try:
+            threading.Timer(0.05, crew.go).start()
+            signal.setitimer(signal.ITIMER_REAL, 0.03)
+            with pytest.raises(Alarm):
+                pool.next(timeout=20)
+        finally:
+            signal.signal(signal.SIGALRM, before)
+        pool.next(timeout=20).reply([7])
+        assert plain(crew.results()) == [[7]]
+
+
+@pytest.mark.parametrize("meddle", ["fail", "reply", "next"])
+def test_what_is_converted_for_a_reply_may_not_meddle(tmp_path, crew, meddle):
+    with CompilerInterface(f"shm:{tmp_path}/peer") as compiler:
+        crew.open(compiler, (compiler.address, [X], Y, [{"x": 1}]))
+        crew.go()
+        compiler.next(timeout=20)
+
+        class Meddling(list):
+            def __iter__(self):
+                getattr(compiler, meddle)(*{"fail": ["why"], "reply": [1], "next": [1]}[meddle])
+                return iter([1])
+
+            def __array__(self, *_args, **_more):
+                return np.array(list(self))
+
+        with pytest.raises(RuntimeError, match="a reply is being converted"):
+            compiler.reply(Meddling([1]))
+        assert compiler.reply(3)
+        assert plain(crew.results()) == [[3]]
+
+
+def test_a_reply_of_nothing_is_a_mistake(crew):
+    with CompilerPool(1) as pool:
+        crew.open(pool, (pool.addresses[0], [X], Y, [{"x": 1}]))
+        crew.go()
+        batch = pool.next(timeout=20)
+        with pytest.raises(ValueError, match="'y'"):
+            batch.reply(None)
+        batch.reply([3])
+        assert plain(crew.results()) == [[3]]
 
 
 def test_a_compiler_killed_while_its_question_is_in_a_batch(

@@ -22,6 +22,13 @@ bool isNamed(const os::File &F, const std::string &Path) {
          Ours.st_ino == Named.st_ino && Ours.st_dev == Named.st_dev;
 }
 
+/// Whether a peer may have made this file: it has no more in it than a state.
+static bool isPeerLock(const os::File &F) {
+  struct stat Found;
+  return ::fstat(F.get(), &Found) == 0 && S_ISREG(Found.st_mode) &&
+         Found.st_size <= 16 && Found.st_nlink <= 1;
+}
+
 Expected<os::File> takePeerLock(const std::string &Path,
                                 const std::string &Address) {
   for (;;) {
@@ -29,6 +36,9 @@ Expected<os::File> takePeerLock(const std::string &Path,
     Expected<os::File> Old = os::openFile(Path, O_RDWR | O_NOFOLLOW, 0, &Errno);
     if (!Old && Errno != ENOENT)
       return Old.status();
+    if (Old && !isPeerLock(*Old))
+      return Status::error(StatusCode::Io,
+                           Path + " is in the way and is no lock of a peer");
     if (Old && !os::tryLock(*Old, PeerByte))
       return Status::error(StatusCode::Unavailable,
                            "another peer serves " + Address);

@@ -79,6 +79,15 @@ double Number::real() const {
   return 0;
 }
 
+bool Number::isBetween(double Low, double High) const {
+  // Which holds all integers of 64 bits.
+  static_assert(std::numeric_limits<long double>::digits >= 64);
+  long double Value = K == Kind::Signed     ? static_cast<long double>(Signed)
+                      : K == Kind::Unsigned ? static_cast<long double>(Unsigned)
+                                            : Real;
+  return Value >= Low && Value <= High;
+}
+
 bool Number::isIndexBelow(size_t Size) const {
   uint64_t Index = 0;
   return to(Index) && Index < Size;

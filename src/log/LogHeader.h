@@ -24,6 +24,9 @@ struct LogHeader {
   static Expected<LogHeader> decode(std::string_view Line);
 };
 
+/// Readers take no longer ones.
+constexpr size_t MaxLogLine = size_t(16) << 20;
+
 /// Text in quotes, escaped as LLVM does.
 void appendLogString(std::string &To, std::string_view Text);
 

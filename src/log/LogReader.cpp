@@ -24,7 +24,6 @@ namespace cbridge {
 
 namespace {
 
-constexpr size_t MaxLine = size_t(16) << 20;
 constexpr size_t ChunkSize = size_t(64) << 10;
 
 /// A file, or bytes in memory, of which a growing window is seen.
@@ -56,7 +55,7 @@ public:
         return true;
       }
       Seen = Have;
-      if (Seen > MaxLine) {
+      if (Seen > MaxLogLine) {
         Failure =
             Status::error(StatusCode::Protocol, "a line of more than 16 MiB");
         return false;
@@ -321,9 +320,11 @@ LogReader &LogReader::operator=(LogReader &&) noexcept = default;
 LogReader::~LogReader() = default;
 
 Expected<LogReader> LogReader::open(const std::string &Path) {
-  Expected<os::File> File = os::openFile(Path, O_RDONLY);
+  // A FIFO opens without anybody who writes, and then is empty.
+  Expected<os::File> File = os::openFile(Path, O_RDONLY | O_NONBLOCK);
   if (!File)
     return File.status();
+  ::fcntl(File->get(), F_SETFL, 0);
   auto Made = std::make_unique<State>();
   Made->Path = Path;
   Made->In.File = std::move(*File);

@@ -204,10 +204,16 @@ Status LogWriter::observe(std::string_view Context, uint64_t Ordinal,
     return Fits;
   bool NewContext = !W.HasContext || W.Context != Context;
   if (NewContext) {
-    W.Context = Context;
     W.ContextLine = "{\"context\":";
     appendLogString(W.ContextLine, Context);
     W.ContextLine += "}\n";
+    if (W.ContextLine.size() > MaxLogLine) {
+      W.ContextLine = std::string();
+      return Status::error(StatusCode::InvalidArgument,
+                           "a context of " + std::to_string(Context.size()) +
+                               " bytes; logs hold up to 16 MiB");
+    }
+    W.Context = Context;
     W.HasContext = true;
   }
   if (!W.room(State::OutcomeRoom + W.ContextLine.size() +

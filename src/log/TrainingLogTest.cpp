@@ -278,6 +278,20 @@ TEST(TrainingLogTest, WhatDoesNotFitTheSignatureIsRefused) {
   EXPECT_EQ(textOf(Folder / "x.log").Lines.size(), 1u);
 }
 
+TEST(TrainingLogTest, AContextThatReadersWouldRefuseIsNotWritten) {
+  TemporaryFolder Folder;
+  Writing W(Folder / "x.log");
+  EXPECT_TRUE(W.observe("f", 1, 1).ok());
+  Status S = W.observe(std::string(size_t(17) << 20, 'g').c_str(), 2, 2);
+  EXPECT_EQ(S.code(), StatusCode::InvalidArgument);
+  EXPECT_EQ(S.message(), "a context of 17825792 bytes; logs hold up to 16 MiB");
+  EXPECT_TRUE(W.observe("f", 3, 3).ok());
+  EXPECT_TRUE(W.Log.finish().ok());
+  LogText Text = textOf(Folder / "x.log");
+  EXPECT_TRUE(Text.Failure.ok()) << Text.Failure.toString();
+  EXPECT_EQ(Text.Lines.size(), 2u);
+}
+
 TEST(TrainingLogTest, AFullDiskStopsTheRecording) {
   Writing W("/dev/full");
   Status S = W.observe("f", 1, 1);

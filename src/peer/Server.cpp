@@ -135,9 +135,9 @@ bool Peer::Server::noticeGone() {
       continue;
     Waiting = true;
     if (Due && S->With.channel()->gone())
-      S->With.breakOff(Status::error(StatusCode::PeerClosed,
-                                     S->With.channel()->name() +
-                                         " closed the connection"));
+      S->With.breakOff(
+          Status::error(StatusCode::PeerClosed,
+                        S->With.channel()->name() + " closed the connection"));
   }
   if (Due) {
     LookForGone = Deadline::in(GoneEvery);

@@ -200,7 +200,7 @@ Status MLModelRunner::checkLegal() {
       else if (!R.Mask.empty() &&
                (!N.isIndexBelow(R.Mask.size()) || !R.Mask[size_t(N.real())]))
         Why = " is masked out";
-      else if (R.HasRange && !(N.real() >= R.Low && N.real() <= R.High))
+      else if (R.HasRange && !N.isBetween(R.Low, R.High))
         Why = " is out of range";
       if (Why)
         return Status::error(StatusCode::IllegalDecision,

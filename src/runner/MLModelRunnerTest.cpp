@@ -310,6 +310,17 @@ TEST(MLModelRunnerTest, RangesIncludeTheirEnds) {
   EXPECT_EQ(S.R.stats().Illegal, 2u);
 }
 
+TEST(MLModelRunnerTest, RangesOfIntegersAreExact) {
+  Expected<Model> M = Model::open("constant:9007199254740993", // 2^53 + 1
+                                  {{}, TensorSpec::create<int64_t>("y")});
+  ASSERT_TRUE(M) << M.status().toString();
+  MLModelRunner R = M->runner();
+  R.setRange(0, 9007199254740992.0);
+  EXPECT_EQ(R.evaluate<int64_t>().status().code(), StatusCode::IllegalDecision);
+  R.setRange(9007199254740992.0, 9007199254740994.0);
+  EXPECT_EQ(*R.evaluate<int64_t>(), 9007199254740993);
+}
+
 TEST(MLModelRunnerTest, NotANumberIsAlwaysIllegal) {
   ScriptedRunner S(TensorSpec::create<float>("priority"));
   EXPECT_EQ(S.decide(std::numeric_limits<double>::quiet_NaN()),

@@ -8,6 +8,9 @@
 
 #include <nanobind/ndarray.h>
 
+#include <cassert>
+#include <iterator>
+
 namespace cbridge::python {
 
 namespace {
@@ -42,7 +45,8 @@ nb::dlpack::dtype dtypeOf(ElementType Type) {
 }
 
 nb::object array(const TensorView &V, nb::handle Owner, bool ReadOnly = false) {
-  size_t Shape[MaxRank];
+  size_t Shape[MaxRank + 1]; // and that of the rows
+  assert(V.Extents.size() <= std::size(Shape));
   for (size_t D = 0; D < V.Extents.size(); ++D)
     Shape[D] = size_t(V.Extents[D]);
   // NumPy wants a valid address even for no elements.

@@ -195,6 +195,7 @@ void bindBatch(nb::module_ &M) {
                       "The questions that several compilers ask at a time, all "
                       "of one signature.")
       .def("__len__", [](const PyBatch &B) { return B.Asked.size(); })
+      .def("__bool__", [](const PyBatch &) { return true; })
       .def("__getitem__", &feature)
       .def("__contains__",
            [](const PyBatch &B, nb::handle Name) {
@@ -233,7 +234,7 @@ void bindBatch(nb::module_ &M) {
                    [](const PyBatch &B) { return requests(B, B.Asked); })
       .def_prop_ro("ended",
                    [](const PyBatch &B) { return requests(B, B.Ended); })
-      .def("reply", &reply, nb::arg("decision"),
+      .def("reply", &reply, nb::arg("decision").none(),
            "Answers all questions: an array with one row per question, or a "
            "dict of them by name.\nHow many compilers were still there.")
       .def(

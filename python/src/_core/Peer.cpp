@@ -86,7 +86,23 @@ Status PyPeer::waitInSlices(Deadline Until, const Once &Wait) {
   }
 }
 
+/// A handler of a signal that came while we waited runs now: what it throws
+/// must not take with it what has been found.
+static bool interrupted() { return PyErr_CheckSignals() != 0; }
+
 std::optional<PyRequest> PyPeer::next(Deadline Until) {
+  refuseWhileFilling();
+  if (Unseen)
+    return std::exchange(Unseen, std::nullopt);
+  std::optional<PyRequest> Found = waitForOne(Until);
+  if (Found && interrupted()) {
+    Unseen = std::move(Found);
+    throw nb::python_error();
+  }
+  return Found;
+}
+
+std::optional<PyRequest> PyPeer::waitForOne(Deadline Until) {
   std::optional<PyRequest> Found;
   auto Take = [&](Deadline Slice) {
     Expected<RequestPointer> R = P->next(Slice);
@@ -108,6 +124,19 @@ std::optional<PyRequest> PyPeer::next(Deadline Until) {
 std::vector<RequestPointer> PyPeer::nextBatch(Deadline Until,
                                               std::chrono::nanoseconds Linger,
                                               size_t Most) {
+  refuseWhileFilling();
+  std::vector<RequestPointer> Found = waitForSome(Until, Linger, Most);
+  if (!Found.empty() && interrupted()) {
+    std::unique_lock<std::mutex> Guard = lock();
+    Collected.insert(Collected.begin(), Found.begin(), Found.end());
+    throw nb::python_error();
+  }
+  return Found;
+}
+
+std::vector<RequestPointer> PyPeer::waitForSome(Deadline Until,
+                                                std::chrono::nanoseconds Linger,
+                                                size_t Most) {
   std::vector<RequestPointer> Found;
   std::optional<Deadline> Enough; // once there is something
   auto Take = [&](Deadline Slice) {
@@ -159,6 +188,15 @@ bool PyPeer::reply(nb::handle Value) {
   return Sent;
 }
 
+/// A compiler that does not read, because it was stopped, must not keep the
+/// others waiting for long.
+static Deadline timeToRead(TensorStorage &Decision) {
+  size_t Bytes = 0;
+  for (size_t I = 0; I < Decision.size(); ++I)
+    Bytes += Decision.bytes(I).size();
+  return Deadline::in(std::chrono::milliseconds(500 + Bytes / 20'000));
+}
+
 size_t
 PyPeer::replyToAll(const std::vector<RequestPointer> &To,
                    const std::function<void(TensorStorage &, size_t)> &Fill) {
@@ -174,7 +212,7 @@ PyPeer::replyToAll(const std::vector<RequestPointer> &To,
     nb::gil_scoped_release Release;
     for (const RequestPointer &Each : To)
       if (!Closing && P->awaitsReply(*Each))
-        Sent += P->reply(*Each).ok();
+        Sent += P->reply(*Each, timeToRead(P->decision(*Each))).ok();
     stayIfFinalizing();
   } catch (...) {
     stopFilling();
@@ -256,8 +294,16 @@ void PyPeer::stopFilling() {
     P.reset();
 }
 
+/// What is converted to a decision may run any Python, in the same thread.
+void PyPeer::refuseWhileFilling() const {
+  if (Filling.load() == std::this_thread::get_id())
+    raise(PyExc_RuntimeError, "a reply is being converted: what that calls may "
+                              "close the peer, and nothing else");
+}
+
 /// Waits without the interpreter lock, which the holder may need.
 std::unique_lock<std::mutex> PyPeer::lock() {
+  refuseWhileFilling();
   std::unique_lock<std::mutex> Guard(Using, std::try_to_lock);
   if (!Guard.owns_lock()) {
     nb::gil_scoped_release Release;

@@ -71,6 +71,10 @@ public:
 
 private:
   using Once = std::function<Status(Deadline)>;
+  std::optional<PyRequest> waitForOne(Deadline Until);
+  std::vector<RequestPointer>
+  waitForSome(Deadline Until, std::chrono::nanoseconds Linger, size_t Most);
+  void refuseWhileFilling() const;
   Status waitInSlices(Deadline Until, const Once &Wait);
   std::unique_lock<std::mutex> lock();
   void stopFilling();
@@ -86,6 +90,7 @@ private:
   std::vector<std::string> Addresses;
   std::vector<std::string> Errors;
   std::vector<RequestPointer> Collected; // for a batch that is not complete
+  std::optional<PyRequest> Unseen;       // that next() could not give
   const bool Lends;
 };
 

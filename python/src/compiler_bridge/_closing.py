@@ -11,6 +11,13 @@ _C = TypeVar("_C", bound="Closing")
 _S = TypeVar("_S", bound="Served")
 
 
+def _text_of(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # whatever its own __str__ does
+        return type(error).__name__
+
+
 class Closing:
     """Is closed at the end of its `with`."""
 
@@ -43,6 +50,6 @@ class Served(_core.Peer):
     ) -> None:
         try:
             if error is not None and not isinstance(error, (KeyboardInterrupt, GeneratorExit)):
-                self._fail_all(f"{type(error).__name__}: {error}")
+                self._fail_all(_text_of(error))
         finally:
             self.close()

@@ -105,6 +105,18 @@ TEST_F(PipeTest, FilesAreForTheirOwnerOnlyAndGoWithThePeer) {
   EXPECT_TRUE(std::filesystem::is_empty(Folder));
 }
 
+TEST_F(PipeTest, ALockOfSomebodyElseIsNotTouched) {
+  std::ofstream(Base + ".lock") << "what another program has locked";
+  for (const char *Scheme : {"pipe:", "shm:"}) {
+    Expected<Peer> P = Peer::open(Scheme + Base);
+    ASSERT_FALSE(P);
+    EXPECT_NE(P.status().message().find(Base + ".lock is in the way"),
+              std::string::npos)
+        << P.status().toString();
+  }
+  EXPECT_EQ(std::filesystem::file_size(Base + ".lock"), 31u);
+}
+
 TEST_F(PipeTest, AFileInTheWayIsNotTouched) {
   std::ofstream(Base + ".in") << "precious";
   Expected<Peer> P = Peer::open("pipe:" + Base);

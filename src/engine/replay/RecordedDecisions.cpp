@@ -8,6 +8,8 @@
 
 #include "log/TensorText.h"
 
+#include <filesystem>
+
 namespace cbridge {
 
 namespace {
@@ -87,6 +89,11 @@ Status RecordedDecisions::map(const std::string &File,
 }
 
 Status RecordedDecisions::add(const std::string &File) {
+  std::error_code Unknown; // which opening will tell
+  auto Kind = std::filesystem::status(File, Unknown).type();
+  if (!Unknown && Kind != std::filesystem::file_type::regular &&
+      Kind != std::filesystem::file_type::not_found)
+    return Status::error(StatusCode::Io, File + " is no regular file");
   Expected<LogReader> Log = LogReader::open(File);
   if (!Log)
     return Log.status();

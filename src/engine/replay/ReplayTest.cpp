@@ -10,6 +10,8 @@
 
 #include <thread>
 
+#include <sys/stat.h>
+
 using namespace cbridge;
 
 namespace {
@@ -195,4 +197,9 @@ TEST(ReplayTest, WrongStringsAndMissingLogs) {
   record(Folder.Path, {"f"}, 1);
   std::ofstream(Folder / "cut.log") << "{\"fea";
   EXPECT_EQ(Code("replay:" + Folder.Path + "?"), StatusCode::Ok);
+  // What would block is not even opened.
+  ASSERT_EQ(::mkfifo((Folder / "fifo.log").c_str(), S_IRUSR | S_IWUSR), 0);
+  EXPECT_EQ(Code("replay:" + (Folder / "fifo.log?")), StatusCode::Io);
+  EXPECT_EQ(Code("replay:" + Folder.Path + "?"), StatusCode::Io);
+  EXPECT_FALSE(LogReader::open(Folder / "fifo.log"));
 }
