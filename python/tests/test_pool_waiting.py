@@ -97,17 +97,17 @@ def test_an_exception_that_cannot_be_told_still_closes(crew, temporary):
 
 
 def test_an_exception_that_does_not_even_know_itself(crew):
-    class Strange(Exception):
+    class StrangeError(Exception):
         def __str__(self):
             raise RuntimeError
 
     pool = CompilerPool(1)
     crew.open(pool, (pool.addresses[0], [X], Y, [{"x": 1}]))
     crew.go()
-    with pytest.raises(Strange):
-        serve_and_raise(pool, Strange())
+    with pytest.raises(StrangeError):
+        serve_and_raise(pool, StrangeError())
     ((error,),) = crew.results()
-    assert str(error).endswith(": Strange")
+    assert str(error).endswith(": StrangeError")
 
 
 def test_a_compiler_that_dies_is_noticed_before_its_reply(channel, compiler_process, until):
@@ -155,11 +155,11 @@ def test_a_stopped_compiler_does_not_keep_the_others_waiting(start, crew):
 
 
 def test_a_signal_handler_that_raises_loses_no_question(crew):
-    class Alarm(Exception):
+    class AlarmError(Exception):
         pass
 
     def ring(*_):
-        raise Alarm
+        raise AlarmError
 
     with CompilerPool(1) as pool:
         crew.open(pool, (pool.addresses[0], [X], Y, [{"x": 1}]))
@@ -167,7 +167,7 @@ def test_a_signal_handler_that_raises_loses_no_question(crew):
         try:
             threading.Timer(0.05, crew.go).start()
             signal.setitimer(signal.ITIMER_REAL, 0.03)
-            with pytest.raises(Alarm):
+            with pytest.raises(AlarmError):
                 pool.next(timeout=20)
         finally:
             signal.signal(signal.SIGALRM, before)
