@@ -10,8 +10,8 @@
 
 namespace cbridge {
 
-bool GenericServer::start(const std::string &Target, Security By,
-                          int MaxMessage, int &Port) {
+Status GenericServer::start(const std::string &Name, const GrpcAddress &Where,
+                            Security By, int MaxMessage, int &Port) {
   Guard = std::move(By);
   grpc::ServerBuilder Builder;
   Builder.SetMaxReceiveMessageSize(MaxMessage);
@@ -20,17 +20,23 @@ bool GenericServer::start(const std::string &Target, Security By,
   Builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   if (MostCalls)
     Builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, MostCalls);
-  Builder.AddListeningPort(Target, Guard.serverCredentials(), &Port);
+  Builder.AddListeningPort(Where.boundTarget(), Guard.serverCredentials(), &Port);
   Builder.RegisterAsyncGenericService(&Service);
   Queue = Builder.AddCompletionQueue();
   Server = Builder.BuildAndStart();
-  if (!Server || (Port <= 0 && Target.rfind("unix:", 0) != 0)) {
+  if (!Server || (Port <= 0 && Where.Path.empty())) {
     stop(std::chrono::milliseconds(0));
-    return false;
+    return cannotServe(Name, Where, Guard.usesTls());
+  }
+  // Before the first call, which only it could end.
+  Thread = threadWithoutSignals([this] { run(); });
+  if (!Thread.joinable()) {
+    stop(std::chrono::milliseconds(0));
+    leaveAlone(Server); // gRPC may have got none either
+    return noThread("cannot serve " + Name);
   }
   acceptNext();
-  Thread = threadWithoutSignals([this] { run(); });
-  return true;
+  return Status();
 }
 
 void GenericServer::run() {

@@ -21,8 +21,9 @@ namespace cbridge {
 class GenericServer {
 public:
   GenericServer(const GenericServer &) = delete;
-  /// Whether it serves those that By allows; Port is the one it has.
-  bool start(const std::string &Target, Security By, int MaxMessage, int &Port);
+  /// Serves those that By allows; Port is the one it has. Name is for messages.
+  Status start(const std::string &Name, const GrpcAddress &Where, Security By,
+               int MaxMessage, int &Port);
   /// Ends the thread. Answers have so long to get to their callers; then all
   /// calls are cancelled.
   void stop(std::chrono::milliseconds Grace);

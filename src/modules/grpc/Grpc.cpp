@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "modules/grpc/Grpc.h"
 
+#include "os/File.h"
 #include "os/Socket.h"
 
 #include <grpcpp/create_channel.h>
@@ -19,6 +20,8 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+
+#include <sys/eventfd.h>
 
 namespace cbridge {
 
@@ -52,25 +55,36 @@ std::thread threadWithoutSignals(std::function<void()> Run) {
   sigset_t All, Before;
   ::sigfillset(&All);
   ::pthread_sigmask(SIG_SETMASK, &All, &Before);
-  std::thread Started(std::move(Run));
+  std::thread Started;
+  try {
+    Started = std::thread(std::move(Run));
+  } catch (const std::exception &) { // nor memory, perhaps
+  }
   ::pthread_sigmask(SIG_SETMASK, &Before, nullptr);
   return Started;
 }
 
-void endInTime(const std::function<void()> &End,
-               std::chrono::milliseconds Most) {
+void endInTime(std::function<void()> End, std::chrono::milliseconds Most) {
   struct Ending {
+    std::function<void()> End;
     std::mutex Using;
     std::condition_variable Over;
     bool Done = false;
   };
   auto Now = std::make_shared<Ending>();
-  std::thread Ends = threadWithoutSignals([End, Now] {
-    End();
-    std::lock_guard<std::mutex> Lock(Now->Using);
-    Now->Done = true;
-    Now->Over.notify_all();
+  Now->End = std::move(End);
+  std::thread Ends = threadWithoutSignals([Now] {
+    Now->End();
+    {
+      std::lock_guard<std::mutex> Lock(Now->Using);
+      Now->Done = true;
+      Now->Over.notify_all();
+    }
+    Now->End = nullptr; // here, and not where nobody may have to wait
   });
+  // What End owns may take as long as End itself.
+  if (!Ends.joinable())
+    return leaveAlone(Now);
   std::unique_lock<std::mutex> Lock(Now->Using);
   bool InTime = Now->Over.wait_for(Lock, Most, [&] { return Now->Done; });
   Lock.unlock();
@@ -78,6 +92,30 @@ void endInTime(const std::function<void()> &End,
     Ends.join();
   else
     Ends.detach();
+}
+
+Status checkSupplies(const std::string &Name) {
+  os::File Files[8];
+  for (os::File &Each : Files)
+    if (Each = os::File(::eventfd(0, EFD_CLOEXEC)); !Each)
+      return os::lastError(Name);
+  std::thread Threads[MinThreads];
+  std::mutex Together;
+  std::unique_lock<std::mutex> Lock(Together);
+  for (std::thread &Each : Threads)
+    Each = threadWithoutSignals(
+        [&Together] { std::lock_guard<std::mutex> Wait(Together); });
+  Lock.unlock();
+  bool Enough = Threads[MinThreads - 1].joinable();
+  for (std::thread &Each : Threads)
+    if (Each.joinable())
+      Each.join();
+  return Enough ? Status() : noThread(Name);
+}
+
+Status noThread(const std::string &Name) {
+  return Status::error(StatusCode::Unavailable,
+                       Name + ": cannot start a thread");
 }
 
 NoInterruptions::NoInterruptions() {
@@ -123,6 +161,10 @@ Expected<GrpcAddress> GrpcAddress::parse(const RunnerString &Address,
 std::string GrpcAddress::target() const {
   // Other names would be taken for schemes of gRPC's.
   return Path.empty() ? "dns:///" + Host + ":" + Port : "unix:" + Path;
+}
+
+std::string GrpcAddress::boundTarget() const {
+  return Path.empty() ? Host + ":" + Port : target();
 }
 
 bool GrpcAddress::isLocal() const {

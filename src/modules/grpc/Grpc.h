@@ -45,19 +45,26 @@ public:
 };
 
 /// Never destroys what Of owns. For a forked child, in which gRPC has no
-/// threads.
+/// threads, and for what would take a thread that cannot be had.
 template <typename T> void leaveAlone(T &Of) {
   [[maybe_unused]] T *Left = new (std::nothrow) T(std::move(Of));
 }
 
-/// A thread of ours: signals are for the program's own.
+/// A thread of ours: signals are for the program's own. One that is not
+/// joinable if the system has none left.
 std::thread threadWithoutSignals(std::function<void()> Run);
+
+/// Whether there are files and threads to begin with: without them gRPC aborts
+/// when it begins, or waits for ever when it ends.
+Status checkSupplies(const std::string &Name);
+constexpr size_t MinThreads = 4;
+Status noThread(const std::string &Name);
 
 /// Does End in a thread of its own and waits for it no longer than Most: gRPC
 /// does not end a call, however cancelled, while a process that has been
-/// stopped keeps it from writing the rest of a message.
-void endInTime(const std::function<void()> &End,
-               std::chrono::milliseconds Most);
+/// stopped keeps it from writing the rest of a message. Without a thread, End
+/// and what it owns are left alone.
+void endInTime(std::function<void()> End, std::chrono::milliseconds Most);
 /// Deletes something like that.
 template <typename T> struct EndsInTime {
   void operator()(T *Of) const {
@@ -89,6 +96,8 @@ struct GrpcAddress {
                                      const std::string &Target);
   /// As gRPC writes it.
   std::string target() const;
+  /// The same for a server.
+  std::string boundTarget() const;
   /// Whether nobody beyond this machine can get there.
   bool isLocal() const;
 };

@@ -365,6 +365,8 @@ Expected<std::unique_ptr<Listener>> dialGrpc(const RunnerString &Address,
   std::string Name =
       "the compiler at " +
       (Where.File.empty() ? "grpc:" + Address.target() : Where.File);
+  if (Status S = checkSupplies(Name); !S)
+    return S;
   NoInterruptions During; // which gRPC's threads inherit
   return std::make_unique<CompilerDialer>(
       Dialed::make(std::move(Where), std::move(Name)));

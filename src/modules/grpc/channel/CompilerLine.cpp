@@ -50,13 +50,21 @@ CompilerLine::~CompilerLine() {
     Wake.Cancel();
   }
   Queue.Shutdown();
-  Thread.join();
+  if (Thread.joinable())
+    Thread.join();
 }
 
 /// Using is held, as in all that follow.
 void CompilerLine::finish(Outcome O) {
   Done = std::move(O);
   Came.set();
+}
+
+/// Nobody would notice what comes of a call.
+bool CompilerLine::hasThread() {
+  if (!Thread.joinable())
+    finish({grpc::Status::CANCELLED, {}, noThread("role=client")});
+  return Thread.joinable();
 }
 
 void CompilerLine::start(const grpc::ByteBuffer &Action) {
@@ -95,13 +103,15 @@ void CompilerLine::tryToBegin() {
 void CompilerLine::begin(bool Once) {
   std::lock_guard<std::mutex> Lock(Using);
   Persists = !Once;
-  tryToBegin();
+  if (hasThread())
+    tryToBegin();
 }
 
 void CompilerLine::beginLater() {
   std::lock_guard<std::mutex> Lock(Using);
   Persists = true;
-  pause();
+  if (hasThread())
+    pause();
 }
 
 void CompilerLine::calm() {

@@ -73,6 +73,7 @@ private:
   void tryToBegin();
   void pause();
   void finish(Outcome O);
+  bool hasThread();
   void called();
 
   GrpcLibrary Library; // first, so that it ends last

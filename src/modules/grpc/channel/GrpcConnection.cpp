@@ -181,6 +181,8 @@ Expected<std::unique_ptr<Channel>> connectGrpc(const RunnerString &Address,
         "a compiler needs the port that the peer has chosen"));
   StreamCallPointer C;
   std::string Name = Address.scheme() + ":" + Peer->target();
+  if (Status S = checkSupplies(Name); !S)
+    return Failed(S);
   Status S = Peer->connect(Address, Options, [&](Status &Why) {
     return tryConnect(*To, *By, Options, Until, Name, C, Why);
   });

@@ -167,18 +167,18 @@ GrpcListener::~GrpcListener() {
 
 Status GrpcListener::open(const RunnerString &Address, Security By) {
   Name = "grpc:" + Address.target();
+  if (Status S = checkSupplies("cannot serve " + Name); !S)
+    return S;
   if (!Where.Path.empty())
     if (Status S = Place.take(Where.Path, Name); !S)
       return S;
   Server = std::make_shared<GrpcServer>();
   int Port = 0;
-  std::string Target =
-      Where.Path.empty() ? Where.Host + ":" + Where.Port : "unix:" + Where.Path;
-  bool Tls = By.usesTls();
-  if (!Server->start(Target, std::move(By), grpcLimit(Options.MaxMessage),
-                     Port)) {
+  if (Status S = Server->start(Name, Where, std::move(By),
+                               grpcLimit(Options.MaxMessage), Port);
+      !S) {
     Server.reset();
-    return cannotServe(Name, Where, Tls);
+    return S;
   }
   if (!Where.Path.empty())
     Place.shutOut();

@@ -148,6 +148,8 @@ newRunner(const std::shared_ptr<CalledModel> &Of) {
     return Status::error(StatusCode::Forked,
                          "this model was opened before the process forked; "
                          "open it again");
+  if (Status S = checkSupplies(Of->Route.Name); !S)
+    return S;
   std::shared_ptr<grpc::Channel> Channel;
   uint32_t Runner;
   {
@@ -204,6 +206,8 @@ Expected<EngineSource> callMethod(const RunnerString &R, const Signature &Sig,
   ChannelOptions Options;
   Options.Until = Deadline::in(Limits->Timeout);
   Deadline Until = Deadline::in(*Wait);
+  if (Status S = checkSupplies(Model->Route.Name); !S)
+    return Failed(S);
   Status S = Model->Peer->connect(R, Options, [&](Status &Why) {
     return tryChannel(*To, *By, Limits->MaxMessage, Until, Model->Route.Name,
                       Model->Line->Library, Model->Line->First, Why);

@@ -32,6 +32,10 @@ public:
               if (!Made->isOurs())
                 return;
               Made->close();
+              if (!Made->Server) { // nothing that takes time
+                delete Made;
+                return;
+              }
               endInTime([Made] { delete Made; }, 2 * Grace);
             }};
   }
@@ -72,19 +76,21 @@ Served::~Served() {
 
 Status Served::open(const RunnerString &R, const GrpcAddress &Where,
                     Security By, size_t MaxMessage) {
+  if (Status S = checkSupplies("cannot serve " + Name); !S)
+    return S;
   bool IsSocket = !Where.Path.empty();
   if (IsSocket)
     if (Status S = Place.take(Where.Path, Name); !S)
       return S;
   int Port = 0;
   std::string Address = IsSocket ? "unix:" + Where.Path : Where.Host + ":";
-  bool Tls = By.usesTls();
   NoInterruptions During; // which gRPC's threads inherit
   Server = std::make_unique<MethodServer>(Path, With);
-  if (!Server->start(IsSocket ? Address : Address + Where.Port, std::move(By),
-                     grpcLimit(MaxMessage), Port)) {
+  if (Status S = Server->start(Name, Where, std::move(By),
+                               grpcLimit(MaxMessage), Port);
+      !S) {
     Server.reset();
-    return cannotServe(Name, Where, Tls);
+    return S;
   }
   if (IsSocket)
     Place.shutOut();
