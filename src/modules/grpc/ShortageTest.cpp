@@ -11,6 +11,9 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 using namespace cbridge;
 using namespace cbridge::test;
@@ -34,18 +37,22 @@ extern "C" int pthread_create(pthread_t *Thread, const pthread_attr_t *How,
                               void *(*Run)(void *), void *With) noexcept {
   if (None || (blocksSignals() && --Left < 0))
     return EAGAIN;
-  static auto *Real =
-      __interceptor_pthread_create
-          ? &__interceptor_pthread_create
-          : reinterpret_cast<decltype(&pthread_create)>(
-                ::dlsym(RTLD_NEXT, "pthread_create"));
+  static auto *Real = __interceptor_pthread_create
+                          ? &__interceptor_pthread_create
+                          : reinterpret_cast<decltype(&pthread_create)>(
+                                ::dlsym(RTLD_NEXT, "pthread_create"));
   return Real(Thread, How, Run, With);
 }
+
+/// What gets no thread is left alone.
+static bool Leaks = false;
+extern "C" int __lsan_is_turned_off() { return Leaks; }
 
 /// While it lives, there are so few threads; signals must stay as they are.
 class WithoutThreads {
 public:
   explicit WithoutThreads(int Some = 0) {
+    Leaks = true;
     Left = Some;
     None = Some == 0;
   }
@@ -143,4 +150,60 @@ TEST(GrpcShortageTest, EndsThatGetNoThread) {
   Dials = Closed;
   Listens = Closed;
   Serving.M = Closed;
+}
+
+/// While it lives, only so many files can be opened.
+class FewFiles {
+public:
+  explicit FewFiles(size_t Free) {
+    ::getrlimit(RLIMIT_NOFILE, &Before);
+    rlimit Less = {256, Before.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &Less), 0);
+    for (int File; (File = ::eventfd(0, EFD_CLOEXEC)) >= 0;)
+      Taken.push_back(File);
+    for (; Free && !Taken.empty(); --Free)
+      giveBack();
+  }
+  ~FewFiles() {
+    while (!Taken.empty())
+      giveBack();
+    ::setrlimit(RLIMIT_NOFILE, &Before);
+  }
+
+private:
+  void giveBack() {
+    ::close(Taken.back());
+    Taken.pop_back();
+  }
+  std::vector<int> Taken;
+  rlimit Before;
+};
+
+TEST(GrpcShortageTest, TooFewFiles) {
+  Folder In;
+  const std::string Port = "grpc:127.0.0.1:0", Nobody = "grpc:127.0.0.1:1",
+                    Socket = "grpc:unix:" + In.file("s");
+  EXPECT_FALSE(Model::open("grpc:", xToY())); // loads the module
+  auto Ask = [](const std::string &Text) {
+    return Model::open(Text + "on_error=fail&connect=20ms", xToY()).status();
+  };
+  auto Serve = [](const std::string &Text) {
+    return Model::open(Text + "?on_error=fail&role=server", xToY()).status();
+  };
+  for (size_t Free : {0, 1, 3, 7, 8, 9, 10, 12}) {
+    FewFiles During(Free);
+    const std::pair<std::string, Status> Came[] = {
+        {Nobody, Ask(Nobody + "?")},
+        {Nobody, Ask(Nobody + "?mode=unary&")},
+        {Port, Peer::open(Port).status()},
+        {Socket, Peer::open(Socket).status()},
+        {Socket, Serve(Socket)},
+        {Nobody, Peer::open(Nobody + "?role=client").status()}};
+    for (const auto &[Address, S] : Came)
+      if (Free < 8) {
+        expectSays(S, Address);
+        expectSays(S, "Too many open files");
+      }
+  }
+  EXPECT_TRUE(Serve(Socket).ok());
 }
