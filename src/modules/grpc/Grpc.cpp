@@ -143,6 +143,10 @@ Expected<GrpcAddress> GrpcAddress::parse(const RunnerString &Address,
     if (A.Path.empty() || A.Path.size() > 107)
       return Address.errorAtTarget("expected the path of a socket, of up to "
                                    "107 bytes");
+    // Its clients take that for two sockets, however it is written.
+    if (A.Path.find(',') != A.Path.npos)
+      return Address.errorAtTarget("gRPC has no sockets with a comma in their "
+                                   "path");
     return A;
   }
   size_t Colon = Target.rfind(':');
@@ -160,7 +164,20 @@ Expected<GrpcAddress> GrpcAddress::parse(const RunnerString &Address,
 
 std::string GrpcAddress::target() const {
   // Other names would be taken for schemes of gRPC's.
-  return Path.empty() ? "dns:///" + Host + ":" + Port : "unix:" + Path;
+  if (Path.empty())
+    return "dns:///" + Host + ":" + Port;
+  // A URI: as it is, a path could name another socket.
+  constexpr std::string_view Plain = "abcdefghijklmnopqrstuvwxyz"
+                                     "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                     "0123456789/-._~";
+  constexpr char Hex[] = "0123456789ABCDEF";
+  std::string Uri = "unix:";
+  for (unsigned char Each : Path)
+    if (Plain.find(char(Each)) != Plain.npos)
+      Uri += char(Each);
+    else
+      Uri.append({'%', Hex[Each >> 4], Hex[Each & 15]});
+  return Uri;
 }
 
 std::string GrpcAddress::boundTarget() const {

@@ -20,6 +20,10 @@ namespace cbridge::test {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+/// Names of sockets that mean something else in a URI.
+inline constexpr const char *OddNames[] = {
+    "u%41x", "u%2541x", "a?b", "a#b", "a b", "a+b&c=d", "\xc3\xa4", "a:b", "%"};
+
 /// A directory for one test.
 class Folder {
 public:

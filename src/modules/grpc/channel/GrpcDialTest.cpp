@@ -72,6 +72,28 @@ static std::string dial(const ServedModel &To) {
   return "grpc:" + To.address() + "?role=client";
 }
 
+TEST(GrpcDialTest, SocketsOfAnyName) {
+  for (const char *Name : OddNames) {
+    Folder In;
+    std::string Path = In.file(Name), File = In.file("address");
+    std::string Address = "grpc:" + RunnerString::escape("unix:" + Path);
+    Expected<Model> M = Model::open(
+        Address + "?role=server&on_error=fail&announce=" + File, xToY());
+    ASSERT_TRUE(M) << Name << ": " << M.status().toString();
+    EXPECT_EQ(std::filesystem::status(Path).permissions(),
+              std::filesystem::perms(0600))
+        << Name;
+    EXPECT_EQ(contentOf(File), Address + "\n");
+    for (const std::string &To :
+         {Address + "?role=client", "grpc:?role=client&announce=" + File}) {
+      DialingPeer Peer({To});
+      std::thread Compiling([&] { compile(*M, 2, "f"); });
+      EXPECT_TRUE(Peer.serve(1)) << Name << ": " << Peer.Last.toString();
+      Compiling.join();
+    }
+  }
+}
+
 TEST(GrpcDialTest, EpisodesOfOneCompilerAreOneSession) {
   ServedModel Compiler;
   std::thread Compiling([&] {

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "modules/grpc/EchoPeer.h"
+#include "modules/grpc/ServedModel.h"
 
 #include <filesystem>
 
 using namespace cbridge;
 using namespace cbridge::test;
-using std::chrono::milliseconds;
 
 /// On a port of this machine.
 static const std::string AnyPort = "grpc:127.0.0.1:0";
@@ -46,10 +46,31 @@ TEST(GrpcTest, APeerChoosesAPortAndTellsIt) {
 TEST(GrpcTest, AddressesThatAreNone) {
   for (const char *Address :
        {"grpc:", "grpc:host", "grpc:host:", "grpc::1", "grpc:host:x",
-        "grpc:host:65536", "grpc:unix:", "grpc:::1:5", "grpc:127.0.0.1:0"}) {
+        "grpc:host:65536", "grpc:unix:", "grpc:unix:/a,/b", "grpc:::1:5",
+        "grpc:127.0.0.1:0"}) {
     Expected<Model> M = Model::open(Address, oneNumber());
     ASSERT_FALSE(M) << Address;
     EXPECT_EQ(M.status().code(), StatusCode::InvalidArgument);
+  }
+}
+
+TEST(GrpcTest, SocketsOfAnyName) {
+  for (const char *Name : OddNames) {
+    Folder In;
+    std::string Path = In.file(Name);
+    std::string Address = "grpc:" + RunnerString::escape("unix:" + Path);
+    {
+      EchoPeer Peer(Address);
+      EXPECT_EQ(std::filesystem::status(Path).permissions(),
+                std::filesystem::perms(0600))
+          << Name;
+      EXPECT_EQ(In.count(), 2u) << Name; // and its lock
+      for (const char *Mode : {"stream", "unary"}) {
+        Status S = askOnce(Address + "?on_error=fail&mode=" + Mode);
+        EXPECT_TRUE(S.ok()) << Name << ": " << S.toString();
+      }
+    }
+    EXPECT_EQ(In.count(), 0u) << Name;
   }
 }
 
