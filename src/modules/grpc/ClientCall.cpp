@@ -148,7 +148,10 @@ PeerProcess::Attempt tryChannel(const GrpcAddress &To, const Security &By,
         return Failed(Attempt::Absent,
                       nobodyServes(Name, "it takes no connection"));
       return Failed(Attempt::Absent,
-                    Unusable(By.usesTls()
+                    Unusable(By.hasCertificate()
+                                 ? ": no gRPC with it; tls_key= may not be the "
+                                   "key of tls_cert=: "
+                             : By.usesTls()
                                  ? ": no gRPC with it; it may want tls_cert=: "
                                  : ": no gRPC with it; it may want tls_ca=: "));
     }

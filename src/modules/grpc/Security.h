@@ -42,6 +42,7 @@ public:
   /// The name that the server's certificate must have, or empty.
   const std::string &serverName() const { return ServerName; }
   bool usesTls() const { return Tls; }
+  bool hasCertificate() const { return !Certificate.empty(); }
 
 private:
   static Expected<Security> read(const RunnerString &Address);

@@ -185,6 +185,9 @@ TEST_F(SecurityTest, APeerKnowsItsCompilersByTls) {
                       "&tls_key=@compiler.key");
   EXPECT_TRUE(S.ok()) << S.toString();
   expectRefused(asks(Of, "&tls_ca=@ca.pem"), "");
+  expectRefused(asks(Of, "&tls_ca=@ca.pem&tls_cert=@compiler.pem"
+                         "&tls_key=@peer.key"),
+                "tls_key= may not be the key of tls_cert=");
   expectRefused(asks(Of, "&tls_ca=@ca.pem&tls_cert=@stranger.pem"
                          "&tls_key=@stranger.key"),
                 "");
