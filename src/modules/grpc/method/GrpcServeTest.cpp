@@ -371,7 +371,7 @@ TEST(GrpcServeTest, OptionsThatMakeNoSense) {
         "grpc:127.0.0.1:0?role=server&mode=unary",
         "grpc:127.0.0.1:0?role=server&tls_name=x",
         "grpc:127.0.0.1:0?role=server&timeout=0s", "grpc:?role=server",
-        "grpc:0.0.0.0:0?role=server"}) {
+        "grpc:0.0.0.0:0?role=server", "grpc:127.0.0.1:0?role=server"}) {
     Expected<Model> M = Model::open(Text, xToY());
     ASSERT_FALSE(M) << Text;
     EXPECT_EQ(M.status().code(), StatusCode::InvalidArgument)

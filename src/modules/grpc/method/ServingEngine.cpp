@@ -165,6 +165,9 @@ Expected<EngineSource> serveMethod(const RunnerString &R, const Signature &Sig,
   Expected<Security> By = Security::ofServer(R, *Where);
   if (!By)
     return By.status();
+  if (Where->Port == "0" && !R.has("announce"))
+    return R.errorAtTarget("port 0 needs announce=FILE, which tells the port "
+                           "that was chosen");
   std::shared_ptr<Served> Made =
       Served::make(std::move(M), Sig, "grpc:" + R.target(), Limits->Timeout);
   if (Status S = Made->open(R, *Where, std::move(*By), Limits->MaxMessage); !S)
