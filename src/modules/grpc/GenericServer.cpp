@@ -20,7 +20,8 @@ Status GenericServer::start(const std::string &Name, const GrpcAddress &Where,
   Builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   if (MostCalls)
     Builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, MostCalls);
-  Builder.AddListeningPort(Where.boundTarget(), Guard.serverCredentials(), &Port);
+  Builder.AddListeningPort(Where.boundTarget(), Guard.serverCredentials(),
+                           &Port);
   Builder.RegisterAsyncGenericService(&Service);
   Queue = Builder.AddCompletionQueue();
   Server = Builder.BuildAndStart();
