@@ -59,6 +59,7 @@ std::thread threadWithoutSignals(std::function<void()> Run) {
   try {
     Started = std::thread(std::move(Run));
   } catch (const std::exception &) { // nor memory, perhaps
+    Started = std::thread();
   }
   ::pthread_sigmask(SIG_SETMASK, &Before, nullptr);
   return Started;

@@ -29,6 +29,8 @@ static bool blocksSignals() {
   return ::sigismember(&Blocked, SIGINT) == 1;
 }
 
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
+
 // A sanitizer's own, if there is one.
 extern "C" [[gnu::weak]] decltype(pthread_create) __interceptor_pthread_create;
 
@@ -47,6 +49,8 @@ extern "C" int pthread_create(pthread_t *Thread, const pthread_attr_t *How,
 /// What gets no thread is left alone.
 static bool Leaks = false;
 extern "C" int __lsan_is_turned_off() { return Leaks; }
+
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 /// While it lives, there are so few threads; signals must stay as they are.
 class WithoutThreads {

@@ -77,8 +77,8 @@ TEST(GrpcDialTest, SocketsOfAnyName) {
     Folder In;
     std::string Path = In.file(Name), File = In.file("address");
     std::string Address = "grpc:" + RunnerString::escape("unix:" + Path);
-    Expected<Model> M = Model::open(
-        Address + "?role=server&on_error=fail&announce=" + File, xToY());
+    std::string Text = Address + "?role=server&on_error=fail&announce=";
+    Expected<Model> M = Model::open(Text += File, xToY());
     ASSERT_TRUE(M) << Name << ": " << M.status().toString();
     EXPECT_EQ(std::filesystem::status(Path).permissions(),
               std::filesystem::perms(0600))
