@@ -8,7 +8,23 @@
 
 #include <grpcpp/server_builder.h>
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CBRIDGE_THREAD_SANITIZER
+extern "C" void __tsan_acquire(void *Address);
+extern "C" void __tsan_release(void *Address);
+#endif
+#endif
+
 namespace cbridge {
+
+#ifdef CBRIDGE_THREAD_SANITIZER
+void handsOver(void *Tag) { __tsan_release(Tag); }
+void takesOver(void *Tag) { __tsan_acquire(Tag); }
+#else
+void handsOver(void *) {}
+void takesOver(void *) {}
+#endif
 
 Status GenericServer::start(const std::string &Name, const GrpcAddress &Where,
                             Security By, int MaxMessage, int &Port) {
@@ -43,8 +59,10 @@ Status GenericServer::start(const std::string &Name, const GrpcAddress &Where,
 void GenericServer::run() {
   void *Tag;
   bool Ok;
-  while (Queue->Next(&Tag, &Ok))
+  while (Queue->Next(&Tag, &Ok)) {
+    takesOver(Tag);
     done(Tag, Ok);
+  }
 }
 
 void GenericServer::stop(std::chrono::milliseconds Grace) {

@@ -13,23 +13,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define CBRIDGE_THREAD_SANITIZER
-extern "C" void __tsan_acquire(void *Address);
-extern "C" void __tsan_release(void *Address);
-#endif
-#endif
-
 namespace cbridge {
-
-#ifdef CBRIDGE_THREAD_SANITIZER
-void handsOver(void *Tag) { __tsan_release(Tag); }
-void takesOver(void *Tag) { __tsan_acquire(Tag); }
-#else
-void handsOver(void *) {}
-void takesOver(void *) {}
-#endif
 
 /// Messages that wait for the peer; more wait in the compiler.
 static constexpr size_t MostWaiting = 16;
@@ -309,7 +293,6 @@ void GrpcServer::stop() {
 }
 
 void GrpcServer::done(void *Came, bool Ok) {
-  takesOver(Came);
   std::unique_ptr<Tag> Done(static_cast<Tag *>(Came));
   Done->Of->done(Done->Step, Ok);
 }

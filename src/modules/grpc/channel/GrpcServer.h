@@ -29,11 +29,6 @@ private:
   os::File File;
 };
 
-/// ThreadSanitizer does not see that a completion queue orders what is done
-/// before a step begins and after it has ended.
-void handsOver(void *Tag);
-void takesOver(void *Tag);
-
 class GrpcServer;
 class ServedCall;
 

@@ -24,6 +24,7 @@ AskedCall::AskedCall(MethodServer &Of) : Of(Of) {
 /// A step is under way from now on. Posting is held.
 void *AskedCall::begin(Step S) {
   ++UnderWay;
+  handsOver(&Tags[S]);
   return &Tags[S];
 }
 
