@@ -110,12 +110,17 @@ def test_an_exception_that_does_not_even_know_itself(crew):
     assert str(error).endswith(": StrangeError")
 
 
+def ask_all(pool, compiler_process):
+    """A compiler at each address, which asks for its number, and the batches of that."""
+    processes = [compiler_process(f"{address}?timeout=20s") for address in pool.addresses]
+    for worker, process in enumerate(processes):
+        process.ask(worker)
+    return processes, collect(pool, len(processes))
+
+
 def test_a_compiler_that_dies_is_noticed_before_its_reply(channel, compiler_process, until):
     with CompilerPool(2, scheme=channel) as pool:
-        processes = [compiler_process(f"{address}?timeout=20s") for address in pool.addresses]
-        for worker, process in enumerate(processes):
-            process.ask(worker)
-        batches = collect(pool, 2)
+        processes, batches = ask_all(pool, compiler_process)
         until(processes[1].is_waiting)
         processes[1].kill()
         batch = pool.next(timeout=20)
@@ -175,6 +180,26 @@ def test_a_signal_handler_that_raises_loses_no_question(crew):
         assert plain(crew.results()) == [[7]]
 
 
+def test_what_a_signal_handler_has_held_up_goes_with_the_peer(tmp_path, crew):
+    def ring(*_):
+        raise TimeoutError
+
+    with CompilerInterface(f"shm:{tmp_path}/peer") as compiler:
+        crew.open(compiler, (compiler.address, [X], Y, [{"x": 1}]))
+        before = signal.signal(signal.SIGALRM, ring)
+        try:
+            threading.Timer(0.05, crew.go).start()
+            with pytest.raises(TimeoutError):  # noqa: PT012  (wherever it rings)
+                signal.setitimer(signal.ITIMER_REAL, 0.03)
+                compiler.next(timeout=20)
+        finally:
+            signal.signal(signal.SIGALRM, before)
+        compiler.close()
+        assert compiler.next(timeout=20) is None
+    ((error,),) = crew.results()
+    assert error.code in ("peer_closed", "unavailable")
+
+
 @pytest.mark.parametrize("meddle", ["fail", "reply", "next"])
 def test_what_is_converted_for_a_reply_may_not_meddle(tmp_path, crew, meddle):
     with CompilerInterface(f"shm:{tmp_path}/peer") as compiler:
@@ -211,10 +236,7 @@ def test_a_compiler_killed_while_its_question_is_in_a_batch(
     channel, compiler_process, until, caplog
 ):
     with CompilerPool(3, scheme=channel) as pool:
-        processes = [compiler_process(f"{address}?timeout=20s") for address in pool.addresses]
-        for worker, process in enumerate(processes):
-            process.ask(worker)
-        batches = collect(pool, 3)
+        processes, batches = ask_all(pool, compiler_process)
         until(processes[1].is_waiting)
         processes[1].kill()
         sent = sum(batch.reply([x[0] + 10 for x in batch["x"]]) for batch in batches)

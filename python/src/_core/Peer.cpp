@@ -92,7 +92,7 @@ static bool interrupted() { return PyErr_CheckSignals() != 0; }
 
 std::optional<PyRequest> PyPeer::next(Deadline Until) {
   refuseWhileFilling();
-  if (Unseen)
+  if (Unseen && !Closing)
     return std::exchange(Unseen, std::nullopt);
   std::optional<PyRequest> Found = waitForOne(Until);
   if (Found && interrupted()) {
