@@ -62,16 +62,46 @@ need_venv() {
   need ca-certificates
   step "venv" make_venv "$python"
   printf '%s\n' "$key" >.venv/stamp
-  rm -f "$STAMP_DIR/python-package" "$STAMP_DIR/torch"
+  rm -f "$STAMP_DIR/python-package" "$STAMP_DIR/frameworks"
 }
 
-install_torch() {
-  .venv/bin/uv pip install --python .venv/bin/python -r python/requirements-torch.txt
+install_frameworks() {
+  .venv/bin/uv pip install --python .venv/bin/python -r python/requirements-frameworks.txt
 }
 
-# Large, and only for tests.
-need_torch() {
-  step_once "torch" "$(<.venv/stamp) $(sha256sum <python/requirements-torch.txt)" install_torch
+# Large, and only for tests and benchmarks.
+need_frameworks() {
+  need_venv
+  step_once "frameworks" "$(<.venv/stamp) $(sha256sum <python/requirements-frameworks.txt)" \
+    install_frameworks
+}
+
+# Debian 12 has no ONNX Runtime; the headers of the next release do. Only they are taken: with lists
+# of its own, apt changes nothing on the system.
+fetch_onnxruntime_headers() {
+  local apt=$PWD/build/deps/apt file options
+  rm -rf "$apt" "$ONNXRUNTIME_ROOT"
+  mkdir -p "$apt"/{sources,lists/partial,cache/archives/partial}
+  for file in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
+    if [[ -f $file ]] && grep -qE '(^|[[:space:]])bookworm([[:space:]]|$)' "$file"; then
+      # Its updates and security fixes are of no use here.
+      sed -E 's/bookworm-[a-z/]+//g; s/(^|[[:space:]])bookworm([[:space:]]|$)/\1trixie\2/' "$file" |
+        awk -v RS= -v ORS='\n\n' '/trixie/ || !/Suites:/' >"$apt/sources/${file##*/}"
+    fi
+  done
+  options=(-o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$apt/sources"
+    -o "Dir::State::lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=root)
+  apt-get "${options[@]}" update
+  (cd "$apt" && apt-get "${options[@]}" download libonnxruntime-dev)
+  dpkg-deb -x "$apt"/libonnxruntime-dev_*.deb "$ONNXRUNTIME_ROOT"
+  [[ -f $ONNXRUNTIME_ROOT/usr/include/onnxruntime/onnxruntime_c_api.h ]]
+  rm -rf "$apt"
+}
+
+need_onnxruntime_headers() {
+  if [[ ! -f $ONNXRUNTIME_ROOT/usr/include/onnxruntime/onnxruntime_c_api.h ]]; then
+    step "ONNX Runtime's headers" fetch_onnxruntime_headers
+  fi
 }
 
 install_package() {
