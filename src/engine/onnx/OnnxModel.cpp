@@ -118,30 +118,24 @@ Status OnnxModel::checkDeclared(const OnnxFile &About) const {
                         Fits.status().message());
 }
 
-Status OnnxModel::load(const OnnxOptions &Options) {
+Status OnnxModel::load(Bytes Content, const OnnxFile &About,
+                       const OnnxOptions &Options) {
   const OrtApi &Api = Ort.api();
-  Expected<os::FileContent> Content = os::readFile(File, OnnxFile::MaxSize);
-  if (!Content) // it names the file itself
-    return Status::error(StatusCode::Unsupported, Content.status().message());
-  Expected<OnnxFile> About = OnnxFile::parse(Content->bytes());
-  if (!About)
-    return About.status().withContext(File);
-  auto With = sessionOptions(*About, Options);
+  auto With = sessionOptions(About, Options);
   if (!With)
-    return With.status().withContext(File);
+    return With.status();
   auto Made =
       ortMake<OrtSession>(Ort, Api.ReleaseSession, [&](OrtSession **To) {
         // What lies in other files is looked for beside this one.
-        if (About->HasExternalData)
+        if (About.HasExternalData)
           return Api.CreateSession(Ort.environment(), File.c_str(), With->get(),
                                    To);
-        return Api.CreateSessionFromArray(
-            Ort.environment(), Content->bytes().data(), Content->bytes().size(),
-            With->get(), To);
+        return Api.CreateSessionFromArray(Ort.environment(), Content.data(),
+                                          Content.size(), With->get(), To);
       });
   if (!Made)
     return Status::error(StatusCode::Unsupported,
-                         File + ": ONNX Runtime " + Ort.version() +
+                         "ONNX Runtime " + Ort.version() +
                              " says: " + Made.status().message());
   Session = std::move(*Made);
   auto Cpu = ortMake<OrtMemoryInfo>(
@@ -152,19 +146,24 @@ Status OnnxModel::load(const OnnxOptions &Options) {
   if (!Cpu)
     return Cpu.status();
   Memory = std::move(*Cpu);
-  Status S = describe(*About);
-  return S.ok() ? S : S.withContext(File);
+  return describe(About);
 }
 
 Expected<std::shared_ptr<const OnnxModel>>
 OnnxModel::open(const std::string &File, const Signature &Pass,
                 const OnnxOptions &Options) {
+  Expected<os::FileContent> Content = os::readFile(File, OnnxFile::MaxSize);
+  if (!Content) // it names the file itself
+    return Status::error(StatusCode::Unsupported, Content.status().message());
+  Expected<OnnxFile> About = OnnxFile::parse(Content->bytes());
+  if (!About)
+    return About.status().withContext(File);
   Expected<const OrtLibrary *> Ort = OrtLibrary::get();
   if (!Ort)
     return Ort.status();
   std::shared_ptr<OnnxModel> Made(new OnnxModel(**Ort, File, Pass));
-  if (Status S = Made->load(Options); !S)
-    return S;
+  if (Status S = Made->load(Content->bytes(), *About, Options); !S)
+    return S.withContext(File);
   return std::shared_ptr<const OnnxModel>(std::move(Made));
 }
 

@@ -42,7 +42,7 @@ public:
 private:
   OnnxModel(const OrtLibrary &Ort, std::string File, Signature Pass)
       : Ort(Ort), File(std::move(File)), Pass(std::move(Pass)) {}
-  Status load(const OnnxOptions &Options);
+  Status load(Bytes Content, const OnnxFile &About, const OnnxOptions &Options);
   Expected<OrtOwned<OrtSessionOptions>> sessionOptions(const OnnxFile &About,
                                                        const OnnxOptions &O);
   Status describe(const OnnxFile &About);

@@ -71,8 +71,11 @@ Status OrtLibrary::check(OrtStatus *S) const {
     return Status();
   OrtErrorCode Code = Api->GetErrorCode(S);
   std::string_view Text = Api->GetErrorMessage(S);
-  constexpr size_t Longest = 600;
-  // What follows is where in its sources it happened.
+  constexpr size_t Longest = 400;
+  // Some begin with where in its sources it happened: "/x/y.cc:1 void f(int) ".
+  if (size_t End = Text.find(") ");
+      Text.substr(0, 1) == "/" && End != Text.npos)
+    Text.remove_prefix(End + 2);
   std::string Line(Text.substr(0, std::min(Text.find('\n'), Longest)));
   Api->ReleaseStatus(S);
   return Status::error(Code == ORT_INVALID_ARGUMENT ? StatusCode::ShapeMismatch
