@@ -46,8 +46,8 @@ TEST_P(EngineLifeTest, RunnersOfOneModelAreIndependent) {
     MLModelRunner C = M.runner();
     EXPECT_EQ(ask(C, nth(3)), affine(nth(3)));
   }
-  EXPECT_EQ(*A.evaluate<Floats>(), affine(nth(1)));
-  EXPECT_EQ(*B.evaluate<Floats>(), affine(nth(2)));
+  EXPECT_EQ(A.evaluate<Floats>().valueOr(Floats()), affine(nth(1)));
+  EXPECT_EQ(B.evaluate<Floats>().valueOr(Floats()), affine(nth(2)));
 }
 
 TEST_P(EngineLifeTest, ModelsOfOneFileAreIndependent) {
@@ -68,19 +68,19 @@ TEST_P(EngineLifeTest, ARunnerThatIsMoved) {
   float *Place = A.getTensor<float>(0).data();
   MLModelRunner B = std::move(A);
   EXPECT_EQ(B.getTensor<float>(0).data(), Place);
-  EXPECT_EQ(*B.evaluate<Floats>(), affine(nth(1)));
+  EXPECT_EQ(B.evaluate<Floats>().valueOr(Floats()), affine(nth(1)));
   MLModelRunner C = M.runner();
   setX(C, nth(2));
   C = std::move(B);
   EXPECT_EQ(C.getTensor<float>(0).data(), Place);
-  EXPECT_EQ(*C.evaluate<Floats>(), affine(nth(1)));
+  EXPECT_EQ(C.evaluate<Floats>().valueOr(Floats()), affine(nth(1)));
   std::vector<MLModelRunner> Many;
   for (size_t I = 0; I < 10; ++I) {
     Many.push_back(M.runner());
     setX(Many.back(), nth(I));
   }
   for (size_t I = 0; I < 10; ++I)
-    EXPECT_EQ(*Many[I].evaluate<Floats>(), affine(nth(I)));
+    EXPECT_EQ(Many[I].evaluate<Floats>().valueOr(Floats()), affine(nth(I)));
 }
 
 TEST_P(EngineLifeTest, ARunnerOutlivesTheModel) {
