@@ -44,7 +44,9 @@ public:
          (Size = ::read(Inotify.get(), Buffer, sizeof(Buffer))) > 0;)
       for (ssize_t At = 0; At < Size;) {
         auto *Event = reinterpret_cast<inotify_event *>(Buffer + At);
-        Names.emplace_back(Event->len ? Event->name : "");
+        std::string_view Name = Event->len ? Event->name : "";
+        if (Name.rfind("tsan.rodata.", 0) != 0) // ThreadSanitizer's own
+          Names.emplace_back(Name);
         At += ssize_t(sizeof(inotify_event)) + Event->len;
       }
     for (const auto &Entry :
