@@ -19,6 +19,7 @@ if(CBRIDGE_BUILD_TESTS)
       ${CMAKE_CURRENT_LIST_DIR}/EngineLifeTest.cpp
       ${CMAKE_CURRENT_LIST_DIR}/EngineProcessTest.cpp
       ${CMAKE_CURRENT_LIST_DIR}/EngineRefusalsTest.cpp
+      ${CMAKE_CURRENT_LIST_DIR}/EngineSanitizers.cpp
       ${CMAKE_CURRENT_LIST_DIR}/EngineSizesTest.cpp
       ${CMAKE_CURRENT_LIST_DIR}/EnginesUnderTest.cpp
       ${CMAKE_CURRENT_LIST_DIR}/ThisProcess.cpp)
@@ -26,7 +27,9 @@ if(CBRIDGE_BUILD_TESTS)
     CBRIDGE_CONFORMANCE_ENGINE="$<TARGET_FILE:conformance_engine>")
 
   add_executable(conformance_engine ${CMAKE_CURRENT_LIST_DIR}/EngineProcess.cpp
-    ${CMAKE_CURRENT_LIST_DIR}/NoWrites.cpp ${CMAKE_CURRENT_LIST_DIR}/ThisProcess.cpp)
+    ${CMAKE_CURRENT_LIST_DIR}/EngineSanitizers.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/NoWrites.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/ThisProcess.cpp)
   target_include_directories(conformance_engine PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(conformance_engine PRIVATE cbridge::core GTest::gtest)
   cbridge_warnings(conformance_engine)
