@@ -41,6 +41,13 @@ struct Complaints {
     Code = Code == StatusCode::Ok ? Why : Code;
     Text += (Text.empty() ? "" : "; ") + What;
   }
+  /// Complains that one side wants what the other does not have.
+  void lacks(std::string Tensor, const std::string &Wants,
+             const std::string &Who, const std::string &Other,
+             const std::string &Has) {
+    Tensor.append("': ").append(Who).append(Wants);
+    add(StatusCode::Unsupported, Tensor.append(", ").append(Other).append(Has));
+  }
   /// Complains if two tensors of one name differ.
   void compare(bool Input, const TensorSpec &Pass, const TensorSpec &Model) {
     bool SameType = Pass.type() == Model.type();
@@ -84,9 +91,8 @@ Expected<SignatureFit> SignatureFit::of(const Signature &Pass,
     if (I)
       Wrong.compare(/*Input=*/false, Wanted, Model.outputs()[*I]);
     else
-      Wrong.add(StatusCode::Unsupported,
-                "output '" + Wanted.name() + "': " + PassName + " wants it, " +
-                    ModelName + " has " + listed(Model.outputs()));
+      Wrong.lacks("output '" + Wanted.name(), " wants it", PassName, ModelName,
+                  " has " + listed(Model.outputs()));
     Fit.Outputs.push_back(I.value_or(0));
   }
   if (Wrong.Code != StatusCode::Ok)
