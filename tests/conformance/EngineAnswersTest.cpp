@@ -61,6 +61,32 @@ TEST_P(EngineAnswersTest, ByName) {
   EXPECT_EQ(M.stats().Fallbacks, 0u);
 }
 
+TEST_P(EngineAnswersTest, AsTheModelDescribesItself) {
+  if (!engine().Describes)
+    GTEST_SKIP() << engine().Name << ": only the user knows what a model takes";
+  for (const ModelUnderTest &Each : modelsUnderTest()) {
+    if (!has(Each.Name))
+      continue;
+    SCOPED_TRACE(Each.Name);
+    Expected<Signature> Own = Model::describe(runnerString(Each.Name));
+    ASSERT_TRUE(Own) << Own.status().toString();
+    EXPECT_EQ(Own->inputs().size(), Each.Pass.inputs().size());
+    EXPECT_EQ(Own->outputs().size(), Each.Pass.outputs().size());
+    for (const TensorSpec &Feature : Each.Pass.inputs()) {
+      std::optional<size_t> I = Own->inputIndex(Feature.name());
+      ASSERT_TRUE(I) << Feature.name();
+      EXPECT_EQ(Own->inputs()[*I].type(), Feature.type());
+      if (Each.Name != "batched") {
+        EXPECT_EQ(Own->inputs()[*I].typeAndShape(), Feature.typeAndShape());
+      }
+    }
+    MLModelRunner R = open(Each.Name, *Own).runner();
+    if (Each.Name == "affine") {
+      EXPECT_EQ(ask(R, nth(1)), affine(nth(1)));
+    }
+  }
+}
+
 TEST_P(EngineAnswersTest, InPlace) {
   MLModelRunner R = open("affine").runner();
   Span<float> X = R.getTensor<float>(0);
@@ -101,6 +127,7 @@ TEST_P(EngineAnswersTest, Strings) {
     R.populateFeatures(std::pair{"x", X});
     return R.evaluate<Strings>();
   };
+  EXPECT_EQ(R.evaluate<Strings>().valueOr(Strings()), Strings(3, ""));
   // Whoever cannot take a NUL must say so, not cut the string off.
   const Strings Nul = {"a", std::string("b\0c", 3), "d"};
   if (auto Y = Ask(Nul); Y)

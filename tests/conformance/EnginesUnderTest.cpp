@@ -33,6 +33,7 @@ static EngineUnderTest onnx() {
     return std::optional<std::string>("onnx:" + onnxFile(Model));
   };
   E.Library = "libonnxruntime";
+  E.Describes = true;
   return E;
 }
 #endif

@@ -25,6 +25,8 @@ struct EngineUnderTest {
   std::string (*Culprit)(const std::string &Model);
   /// A part of the file's name of what it loads when a model is opened.
   std::string_view Library;
+  /// A file says what its model takes and gives (Model::describe).
+  bool Describes = false;
 };
 
 /// Every engine that evaluates in this process. To join: an entry in
