@@ -7,7 +7,6 @@
 #include "EngineFixture.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 using namespace cbridge;
@@ -30,8 +29,11 @@ protected:
       ASSERT_TRUE(Y) << Y.status().toString();
       ASSERT_EQ(Y->size(), 3u);
       // As bits: -0.0 is not 0.0.
+      auto Bits = [](const T &Of) {
+        return std::string(reinterpret_cast<const char *>(&Of), sizeof(T));
+      };
       for (size_t I : {0, 1, 2})
-        EXPECT_EQ(std::memcmp(&(*Y)[I], &X[(I + 2) % 3], sizeof(T)), 0)
+        EXPECT_EQ(Bits((*Y)[I]), Bits(X[(I + 2) % 3]))
             << "element " << I << " is " << (*Y)[I];
       std::rotate(X.begin(), X.begin() + 1, X.end());
     }
