@@ -3,8 +3,19 @@
 The frameworks are imported by the functions that need them.
 """
 
+from ._jax import from_jax
+from ._keras import from_keras
 from ._model import add_metadata
 from ._new_model import new_model
 from ._signature import ModelError, Signature
+from ._torch import from_torch
 
-__all__ = ["ModelError", "Signature", "add_metadata", "new_model"]
+__all__ = [
+    "ModelError",
+    "Signature",
+    "add_metadata",
+    "from_jax",
+    "from_keras",
+    "from_torch",
+    "new_model",
+]

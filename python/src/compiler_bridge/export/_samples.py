@@ -18,7 +18,7 @@ Ranges = Mapping[str, tuple[float, float]]
 _WORDS = ("", "main", "loop.body", "entry", "x86_64", "foo bar", "a", "_Z3addii", "öl", "vector")
 # What dynamic extents are, in turn.
 _EXTENTS = (3, 1, 7, 2, 16, 5)
-_MAX_EXTENTS = 1 << 22
+_MAX_ELEMENTS = 1 << 26
 
 
 def check_ranges(ranges: Ranges, inputs: Sequence[TensorSpec]) -> None:
@@ -38,26 +38,59 @@ def samples(
     count: int,
     seed: int = 0,
     ranges: Ranges | None = None,
-    sizes: Sequence[int] = _EXTENTS,
+    *,
+    extents: Mapping[str, Sequence[str]] | None = None,
 ) -> Iterator[dict[str, Array]]:
-    """Random values by name. All dynamic extents of one sample are equal, so that models that
-    want the same for several tensors get it; they differ from sample to sample.
+    """Random values by name. Dynamic extents differ from sample to sample. Within one they are
+    equal, so that models that want the same for several tensors get it, but for those that have
+    different names in `extents`.
 
     Floats are normal, integers 0 to 9 unless `ranges` says otherwise: most models take those.
     """
     generator = np.random.default_rng(seed)
     ranges = ranges or {}
     check_ranges(ranges, inputs)
+    named = {name: i for i, name in enumerate(sorted(set().union(*(extents or {}).values())), 1)}
     for i in range(count):
-        size = sizes[i % len(sizes)]
-        yield {spec.name: _values(spec, size, ranges.get(spec.name), generator) for spec in inputs}
+        sample = {}
+        for spec in inputs:
+            names = iter((extents or {}).get(spec.name, ()))
+            turn = [named.get(next(names, ""), 0) if e < 0 else 0 for e in spec.shape]
+            shape = tuple(
+                _EXTENTS[(i + turn[d]) % len(_EXTENTS)] if extent < 0 else extent
+                for d, extent in enumerate(spec.shape)
+            )
+            sample[spec.name] = _values(spec, shape, ranges.get(spec.name), generator)
+        yield sample
+
+
+def checked(
+    sample: Mapping[str, Any], inputs: Sequence[TensorSpec], place: str
+) -> dict[str, Array]:
+    """A sample that somebody else chose, as arrays."""
+    result = {}
+    for spec in inputs:
+        if spec.name not in sample:
+            raise ModelError(f"{place}: there is no input {spec.name!r}")
+        value = np.asarray(sample[spec.name])
+        shape = value.shape
+        if len(shape) != len(spec.shape) or any(
+            want not in (-1, got) for want, got in zip(spec.shape, shape, strict=True)
+        ):
+            raise ModelError(
+                f"{place}, input {spec.name!r}: has shape {list(shape)}, not {described(spec)}"
+            )
+        result[spec.name] = value.astype(object if spec.dtype == "str" else spec.dtype)
+    return result
 
 
 def _values(
-    spec: TensorSpec, size: int, limits: tuple[float, float] | None, generator: np.random.Generator
+    spec: TensorSpec,
+    shape: tuple[int, ...],
+    limits: tuple[float, float] | None,
+    generator: np.random.Generator,
 ) -> Array:
-    shape = tuple(size if extent < 0 else extent for extent in spec.shape)
-    if math.prod(shape) > _MAX_EXTENTS * 16:
+    if math.prod(shape) > _MAX_ELEMENTS:
         raise ModelError(f"input {spec.name!r}: {described(spec)} is too large to be tried")
     if spec.dtype == "str":
         words = np.empty(shape, dtype=object)
