@@ -101,7 +101,7 @@ class Export:
         if self.batched:
             if result.ndim == 0 or result.shape[0] != 1:
                 raise ModelError(
-                    f"output {spec.name!r}: has shape {list(result.shape)}, no leading extent of 1, "
+                    f"output {spec.name!r}: has shape {list(result.shape)}, no leading extent of 1 "
                     "as batched=True has it"
                 )
             result = result[0]
