@@ -145,7 +145,7 @@ def test_ranges_and_an_older_file(tmp_path):
     index, row = TensorSpec("i", "int64", [1]), TensorSpec("row", "float32", [1, 2])
     path = tmp_path / "m.onnx"
     path.write_text("old")
-    with pytest.raises(export.ModelError, match="IndexError: .*; if the model takes only some"):
+    with pytest.raises(export.ModelError, match=r"IndexError: .*; if the model takes only some"):
         export.from_torch(table, path, [index], row, **TEXTS)
     assert path.read_text() == "old"
     with pytest.raises(export.ModelError, match="there is no folder"):
