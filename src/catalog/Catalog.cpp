@@ -8,6 +8,9 @@
 
 #include "catalog/Modules.h"
 #include "engine/fixed/Fixed.h"
+#ifdef CBRIDGE_HAS_ONNX
+#include "engine/onnx/Onnx.h"
+#endif
 #include "engine/remote/Remote.h"
 #include "engine/replay/Replay.h"
 
@@ -43,6 +46,9 @@ Registry Registry::builtin() {
   R.add(constantScheme());
   R.add(heuristicScheme());
   R.add(replayScheme());
+#ifdef CBRIDGE_HAS_ONNX
+  R.add(onnxScheme());
+#endif
   for (const ChannelScheme &Channel : channelSchemes())
     R.add(remoteScheme(Channel));
   R.Elsewhere = schemeOfModule;
@@ -64,6 +70,10 @@ Expected<Model> Model::open(std::string_view RunnerString, Signature Sig,
                             FallbackSink OnFallback) {
   return open(RunnerString, std::move(Sig), Registry::builtin(),
               std::move(OnFallback));
+}
+
+Expected<Signature> Model::describe(std::string_view RunnerString) {
+  return describe(RunnerString, Registry::builtin());
 }
 
 } // namespace cbridge
