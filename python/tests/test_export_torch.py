@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -140,6 +141,15 @@ def test_mistakes_are_named_and_leave_no_file(
     assert capfd.readouterr() == ("", "")
 
 
+def test_weights_that_are_no_numbers(tmp_path):
+    module = torch.nn.Linear(4, 3)
+    with torch.no_grad():
+        module.weight[1, 2] = torch.nan
+    with pytest.raises(export.ModelError, match=r"weight '.*weight': 1 NaN among 12 values"):
+        export.from_torch(module, tmp_path / "m.onnx", [X], Y, **TEXTS)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_ranges_and_an_older_file(tmp_path):
     table = torch.nn.Embedding(3, 2)
     index, row = TensorSpec("i", "int64", [1]), TensorSpec("row", "float32", [1, 2])
@@ -153,6 +163,15 @@ def test_ranges_and_an_older_file(tmp_path):
     export.from_torch(table, path, [index], row, ranges={"i": (0, 2)}, **TEXTS)
     export.from_torch(table, path, [index], row, samples=[{"i": [1]}, {"i": [2]}], **TEXTS)
     assert [each.name for each in tmp_path.iterdir()] == ["m.onnx"]
+
+
+def test_the_example_of_the_guide(tmp_path, monkeypatch):
+    guide = Path(__file__).parents[2] / "docs" / "guide" / "models-from-python.md"
+    (example, *_) = re.findall(r"```python\n(.*?)```", guide.read_text(), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, str(guide), "exec"), {})
+    assert main(["inspect", "unroll.onnx"]) == 0
+    assert main(["verify", "unroll.onnx"]) == 0
 
 
 def test_operators_of_ones_own(tmp_path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -112,6 +114,13 @@ def test_the_command(tmp_path, capfd):
     capfd.readouterr()
     assert main(["new-model", "--help"]) == 0
     assert "SIGNATURE.json, with an extent of -1" in capfd.readouterr().out
+
+
+def test_the_example_of_the_guide(tmp_path):
+    guide = Path(__file__).parents[2] / "docs" / "guide" / "models-from-python.md"
+    (example, *_) = re.findall(r"```json\n(.*?)```", guide.read_text(), re.DOTALL)
+    (tmp_path / "signature.json").write_text(example)
+    assert main(["new-model", str(tmp_path / "signature.json")]) == 0
 
 
 def changed(side, **members):

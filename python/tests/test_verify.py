@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 import numpy as np
 import onnx
 import pytest
@@ -10,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from compiler_bridge import TensorSpec, export
 from compiler_bridge.__main__ import main
 from compiler_bridge.commands import _engines
+from compiler_bridge.export import _check
 
 INPUTS = [
     TensorSpec("x", "float32", [-1, 4]),
@@ -86,6 +89,31 @@ def test_they_disagree(model, verify, monkeypatch, change, why):
     assert why in said
     assert ", sample 2: " in said
     assert said.endswith("they disagree\n")
+
+
+def test_a_pass_that_does_not_see_the_batch(tmp_path, verify, monkeypatch):
+    """A runner has the signature that the metadata states, and gets an address that is quoted."""
+    x, y = TensorSpec("x", "float32", [1, -1, 4]), TensorSpec("y", "str", [1, 3])
+    path = tmp_path / "a ?&%b.onnx"
+    export.new_model(path, [x], y)
+    export.add_metadata(path, [TensorSpec("x", "float32", [-1, 4])], TensorSpec("y", "str", [3]))
+    seen = []
+
+    class Runner:
+        def __init__(self, address, inputs, outputs):
+            self._session = _check.session(unquote(address.partition("?")[0].partition(":")[2]))
+            seen.append((address, [spec.shape for spec in (*inputs, *outputs)]))
+
+        def evaluate(self, features):
+            assert features["x"].ndim == 2
+            (words,) = self._session.run(None, {"x": features["x"][np.newaxis]})
+            return {"y": words[0].tolist()}
+
+    monkeypatch.setattr(_engines, "Runner", Runner)
+    assert "all 3 agree" in verify(path, "--samples=6").out
+    ((address, shapes),) = seen
+    assert address == f"onnx:{tmp_path}/a%20%3F%26%25b.onnx?on_error=fail"
+    assert shapes == [(-1, 4), (3,)]
 
 
 def test_the_tolerance_counts(model, verify, monkeypatch):
