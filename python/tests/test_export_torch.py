@@ -145,7 +145,7 @@ def test_weights_that_are_no_numbers(tmp_path):
     module = torch.nn.Linear(4, 3)
     with torch.no_grad():
         module.weight[1, 2] = torch.nan
-    with pytest.raises(export.ModelError, match=r"weight '.*weight': 1 NaN among 12 values"):
+    with pytest.raises(export.ModelError, match=r"weight '.*': 1 NaN among 12 values"):
         export.from_torch(module, tmp_path / "m.onnx", [X], Y, **TEXTS)
     assert list(tmp_path.iterdir()) == []
 
