@@ -33,7 +33,12 @@ LEVELS = [
 LEVEL = {layer: level for level, layers in enumerate(LEVELS) for layer in layers}
 ASSEMBLERS = {"catalog", "capi"}
 # Headers of others that only one folder of src/ may include.
-FOREIGN = {"google/": "modules/grpc", "grpc": "modules/grpc", "compiler_bridge.": "modules/grpc"}
+FOREIGN = {
+    "google/": "modules/grpc",
+    "grpc": "modules/grpc",
+    "compiler_bridge.": "modules/grpc",
+    "onnxruntime": "engine/onnx",
+}
 
 # Of a module's folders ('' is the module's own): what each may include beside itself.
 INSIDE = {

@@ -8,6 +8,9 @@
 
 #include "catalog/Modules.h"
 #include "engine/fixed/Fixed.h"
+#ifdef CBRIDGE_HAS_ONNX
+#include "engine/onnx/Onnx.h"
+#endif
 #include "engine/remote/Remote.h"
 #include "engine/replay/Replay.h"
 
@@ -43,6 +46,9 @@ Registry Registry::builtin() {
   R.add(constantScheme());
   R.add(heuristicScheme());
   R.add(replayScheme());
+#ifdef CBRIDGE_HAS_ONNX
+  R.add(onnxScheme());
+#endif
   for (const ChannelScheme &Channel : channelSchemes())
     R.add(remoteScheme(Channel));
   R.Elsewhere = schemeOfModule;

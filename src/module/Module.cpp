@@ -8,6 +8,7 @@
 
 #include "module/Adapters.h"
 #include "os/File.h"
+#include "os/Library.h"
 
 #include <algorithm>
 #include <climits>
@@ -42,15 +43,6 @@ struct Module::Table {
 
 static Status unusable(const std::string &File, const std::string &Why) {
   return Status::error(StatusCode::Unsupported, "module " + File + ": " + Why);
-}
-
-/// dlerror() begins with the file that we name anyway.
-static std::string loaderError(const std::string &Path) {
-  const char *Said = ::dlerror();
-  std::string Why = Said ? Said : "cannot be loaded";
-  if (Why.compare(0, Path.size() + 2, Path + ": ") == 0)
-    Why.erase(0, Path.size() + 2);
-  return Why;
 }
 
 Status Module::open(void *Handle) {
@@ -96,9 +88,10 @@ Expected<const Module *> Module::Table::load(const std::string &Path) {
   for (const Entry &Each : All)
     if (Each.Of->File == Path)
       return Each.Of.get();
-  void *Handle = ::dlopen(Path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!Handle)
-    return unusable(Path, loaderError(Path));
+  Expected<void *> Loaded = os::loadLibrary(Path);
+  if (!Loaded)
+    return unusable(Path, Loaded.status().message());
+  void *Handle = *Loaded;
   for (const Entry &Each : All)
     if (Each.Handle == Handle)
       return Each.Of.get(); // by another name
@@ -128,38 +121,6 @@ std::vector<const Module *> Module::loaded() {
   return List;
 }
 
-/// The directory of the library or program that contains this function.
-static std::string ownDirectory() {
-  Dl_info Info = {};
-  const char *File = nullptr;
-  if (::dladdr(reinterpret_cast<const void *>(&ownDirectory), &Info))
-    File = Info.dli_fname;
-  // Of a program, it is what somebody called it by.
-  if (!File || *File != '/')
-    File = "/proc/self/exe";
-  std::unique_ptr<char, void (*)(void *)> Path(::realpath(File, nullptr),
-                                               std::free);
-  std::string Directory = Path ? Path.get() : "";
-  return Directory.substr(0, Directory.rfind('/') + 1);
-}
-
-std::vector<std::string> Module::places() {
-  std::vector<std::string> List;
-  // Of a library in lib/, of a program in bin/, of a Python package.
-  if (std::string Own = ownDirectory(); !Own.empty())
-    List = {Own + "compiler-bridge", Own + "../lib/compiler-bridge",
-            Own + "lib"};
-  const char *Given = ::secure_getenv("CBRIDGE_MODULE_PATH");
-  for (std::string_view Rest = Given ? Given : ""; !Rest.empty();) {
-    size_t End = std::min(Rest.find(':'), Rest.size());
-    // Where a compiler happens to be started must not matter.
-    if (Rest[0] == '/')
-      List.emplace_back(Rest.substr(0, End));
-    Rest.remove_prefix(std::min(End + 1, Rest.size()));
-  }
-  return List;
-}
-
 Expected<const Module *> Module::find(std::string_view Name) {
   auto None = [](std::string Why) {
     return Status::error(StatusCode::InvalidArgument, std::move(Why));
@@ -172,7 +133,7 @@ Expected<const Module *> Module::find(std::string_view Name) {
       }))
     return None("no module can have that name");
   std::string Base = "cbridge-" + std::string(Name) + ".so", Looked;
-  for (const std::string &Place : places()) {
+  for (const std::string &Place : os::libraryPlaces()) {
     std::string File = Place;
     File.append("/").append(Base);
     if (::access(File.c_str(), F_OK) == 0)

@@ -21,13 +21,11 @@ public:
   /// Loads File, once. Fails with Unavailable if it is not there, and with
   /// Unsupported if it is no module or not one for us; never InvalidArgument.
   static Expected<const Module *> load(const std::string &File);
-  /// Loads `cbridge-NAME.so` from the first of places() that has it. Fails with
+  /// Loads `cbridge-NAME.so` from the first of os::libraryPlaces()
+  /// that has it. Fails with
   /// InvalidArgument if none has, or if no module can have that name; then the
   /// message continues "there is no ...".
   static Expected<const Module *> find(std::string_view Name);
-  /// Where find() looks: near the library or program that contains us, then
-  /// CBRIDGE_MODULE_PATH. Absolute.
-  static std::vector<std::string> places();
   /// All that have been loaded so far.
   static std::vector<const Module *> loaded();
 

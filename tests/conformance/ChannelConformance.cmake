@@ -16,8 +16,7 @@ if(CBRIDGE_BUILD_TESTS)
       ${CMAKE_CURRENT_LIST_DIR}/RawGrpc.cpp
       ${CMAKE_CURRENT_LIST_DIR}/RawGrpcPeer.cpp
       ${PROJECT_SOURCE_DIR}/src/modules/grpc/wire/FrameMessage.cpp
-      ${PROJECT_SOURCE_DIR}/src/modules/grpc/ThreadSanitizer.cpp
-      ${PROJECT_SOURCE_DIR}/src/modules/grpc/wire/Wire.cpp)
+      ${PROJECT_SOURCE_DIR}/src/modules/grpc/ThreadSanitizer.cpp)
     set(Speaks ${CBRIDGE_GRPC_LIBRARIES})
     if(CBRIDGE_SANITIZE STREQUAL "thread" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
       set_source_files_properties(

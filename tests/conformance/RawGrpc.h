@@ -10,7 +10,7 @@
 #include "ChannelsUnderTest.h"
 
 #include "modules/grpc/wire/FrameMessage.h"
-#include "modules/grpc/wire/Wire.h"
+#include "core/Wire.h"
 
 #include <grpcpp/support/byte_buffer.h>
 

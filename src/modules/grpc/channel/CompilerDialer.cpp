@@ -12,7 +12,7 @@
 #include "channel/Handshake.h"
 #include "modules/grpc/channel/CompilerLine.h"
 #include "modules/grpc/wire/ObservationMessages.h"
-#include "modules/grpc/wire/Wire.h"
+#include "core/Wire.h"
 
 #include <algorithm>
 

@@ -7,12 +7,9 @@
 #include "modules/grpc/proto/ProtoFile.h"
 
 #include "modules/grpc/proto/ProtoParser.h"
-#include "os/File.h"
+#include "os/ReadFile.h"
 
 #include <algorithm>
-
-#include <fcntl.h>
-#include <sys/stat.h>
 
 namespace cbridge {
 
@@ -28,41 +25,17 @@ bool isCalled(const std::string &FullName, const std::string &Name) {
          (Dot != Name.npos && FullName.substr(Dot + 1) == Name);
 }
 
-Expected<std::string> readAll(const std::string &Path) {
-  // A FIFO that nobody writes must not keep us.
-  Expected<os::File> F = os::openFile(Path, O_RDONLY | O_NONBLOCK);
-  if (!F)
-    return F.status();
-  struct stat About;
-  if (::fstat(F->get(), &About) != 0)
-    return os::lastError(Path);
-  if (!S_ISREG(About.st_mode))
-    return Status::error(StatusCode::Io, Path + ": is no regular file");
-  if (size_t(About.st_size) > ProtoFile::MaxSize)
-    return Status::error(StatusCode::Protocol,
-                         Path + ": more than 16 MiB" + HowToMake);
-  std::string All(size_t(About.st_size), 0);
-  size_t Have = 0;
-  while (Have < All.size()) {
-    os::Transfer T =
-        os::readSome(F->get(), {reinterpret_cast<unsigned char *>(&All[Have]),
-                                All.size() - Have});
-    if (T.Kind != os::Transfer::Done)
-      return Status::error(StatusCode::Io, Path + ": cannot be read");
-    Have += T.Size;
-  }
-  return All;
-}
-
 } // namespace
 
 Expected<std::shared_ptr<const ProtoFile>>
 ProtoFile::read(const std::string &Path) {
-  Expected<std::string> All = readAll(Path);
+  Expected<os::FileContent> All = os::readFile(Path, MaxSize);
   if (!All)
-    return All.status();
-  auto Parsed = parse(
-      {reinterpret_cast<const unsigned char *>(All->data()), All->size()});
+    return All.status().code() == StatusCode::OutOfMemory
+               ? Status::error(StatusCode::Protocol,
+                               All.status().message() + HowToMake)
+               : All.status();
+  auto Parsed = parse(All->bytes());
   return Parsed ? Parsed : Parsed.status().withContext(Path);
 }
 

@@ -13,7 +13,7 @@
 #ifndef CBRIDGE_MODULES_GRPC_PROTO_PROTOTYPES_H
 #define CBRIDGE_MODULES_GRPC_PROTO_PROTOTYPES_H
 
-#include "modules/grpc/wire/Wire.h"
+#include "core/Wire.h"
 
 #include <cbridge/TensorSpec.h>
 

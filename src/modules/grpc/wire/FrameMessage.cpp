@@ -7,7 +7,7 @@
 #include "modules/grpc/wire/FrameMessage.h"
 
 #include "channel/Handshake.h"
-#include "modules/grpc/wire/Wire.h"
+#include "core/Wire.h"
 
 namespace cbridge {
 

@@ -8,7 +8,7 @@
 
 #include "channel/Handshake.h"
 #include "modules/grpc/wire/FrameMessage.h"
-#include "modules/grpc/wire/Wire.h"
+#include "core/Wire.h"
 #include "os/File.h"
 
 #include <cmath>

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "modules/grpc/wire/ProtobufSerializer.h"
 
-#include "modules/grpc/wire/Wire.h"
+#include "core/Wire.h"
 
 #include <compiler_bridge.pb.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "modules/grpc/wire/Wire.h"
+#include "core/Wire.h"
 
 namespace cbridge::wire {
 

@@ -9,8 +9,8 @@
 // tests compare with generated classes.
 //
 //===----------------------------------------------------------------------===//
-#ifndef CBRIDGE_MODULES_GRPC_WIRE_WIRE_H
-#define CBRIDGE_MODULES_GRPC_WIRE_WIRE_H
+#ifndef CBRIDGE_CORE_WIRE_H
+#define CBRIDGE_CORE_WIRE_H
 
 #include <cbridge/Span.h>
 
@@ -159,4 +159,4 @@ bool isUtf8(std::string_view Text);
 
 } // namespace cbridge::wire
 
-#endif // CBRIDGE_MODULES_GRPC_WIRE_WIRE_H
+#endif // CBRIDGE_CORE_WIRE_H

@@ -1,0 +1,170 @@
+//===- OnnxModel.cpp - An ONNX file opened on a signature -----------------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "engine/onnx/OnnxModel.h"
+
+#include "engine/onnx/OrtTensors.h"
+#include "os/Library.h"
+#include "os/ReadFile.h"
+
+#include <cstdlib>
+
+#include <unistd.h>
+
+namespace cbridge::onnx {
+
+/// The library with operators of ours, if it is where it belongs.
+static std::string ourOperators() {
+  for (const std::string &Place : os::libraryPlaces())
+    if (std::string Path = Place + "/cbridge-onnx-ops.so";
+        ::access(Path.c_str(), F_OK) == 0)
+      return Path;
+  return "";
+}
+
+Expected<OrtOwned<OrtSessionOptions>>
+OnnxModel::sessionOptions(const OnnxFile &About, const OnnxOptions &O) {
+  const OrtApi &Api = Ort.api();
+  auto Made = ortMake<OrtSessionOptions>(Ort, Api.ReleaseSessionOptions,
+                                         Api.CreateSessionOptions);
+  if (!Made)
+    return Made;
+  OrtSessionOptions *To = Made->get();
+  // Arena and pattern have a lock each, which threads would wait for. Threads
+  // that spin would take cores from other compilers.
+  OrtStatus *Steps[] = {
+      Api.SetSessionExecutionMode(To, ORT_SEQUENTIAL),
+      Api.SetInterOpNumThreads(To, 1),
+      Api.SetIntraOpNumThreads(To, O.Threads),
+      Api.AddSessionConfigEntry(To, "session.intra_op.allow_spinning", "0"),
+      Api.SetSessionLogSeverityLevel(To, ORT_LOGGING_LEVEL_FATAL),
+      Api.DisableCpuMemArena(To),
+      Api.DisableMemPattern(To),
+  };
+  Status Failed;
+  for (OrtStatus *Step : Steps)
+    if (Status S = Ort.check(Step); !S)
+      Failed = S;
+  if (!Failed.ok())
+    return Failed;
+  std::vector<std::string> Libraries = O.CustomOps;
+  if (std::string Ours = ourOperators();
+      About.UsesOurOperators && Libraries.empty() && !Ours.empty())
+    Libraries.push_back(std::move(Ours));
+  for (const std::string &Each : Libraries) {
+    std::unique_ptr<char, void (*)(void *)> Path(
+        ::realpath(Each.c_str(), nullptr), std::free);
+    if (!Path)
+      return Status::error(StatusCode::Unsupported,
+                           "custom operators in " + Each +
+                               ": there is no such file");
+    if (Status S = Ort.check(Api.RegisterCustomOpsLibrary_V2(To, Path.get()));
+        !S)
+      return S.withContext("custom operators in " + Each);
+  }
+  return Made;
+}
+
+/// What the graph has, and how it fits the pass.
+Status OnnxModel::describe(const OnnxFile &About) {
+  std::vector<TensorSpec> Inputs, Outputs;
+  // A tensor without a shape may have any rank, the pass's as well.
+  auto Shaped = [&](const TensorSpec &Spec,
+                    const std::vector<TensorSpec> &OfPass,
+                    std::optional<size_t> I) {
+    if (!I || !About.Shapeless.count(Spec.name()))
+      return Spec;
+    Span<const int64_t> Shape = OfPass[*I].shape();
+    return TensorSpec(Spec.name(), Spec.type(), {Shape.begin(), Shape.end()});
+  };
+  auto In = graphTensors(Ort, Session.get(), Side::Input);
+  auto Out = graphTensors(Ort, Session.get(), Side::Output);
+  if (!In || !Out)
+    return In ? Out.status() : In.status();
+  for (const GraphTensor &T : *In) {
+    if (!T.Spec)
+      return T.Spec.status().withContext("input");
+    Inputs.push_back(Shaped(*T.Spec, Pass.inputs(), Pass.inputIndex(T.Name)));
+  }
+  for (const GraphTensor &T : *Out) {
+    std::optional<size_t> I = Pass.outputIndex(T.Name);
+    if (T.Spec)
+      Outputs.push_back(Shaped(*T.Spec, Pass.outputs(), I));
+    else if (I) // others may be what they like
+      return T.Spec.status().withContext("output");
+  }
+  Graph = Signature(std::move(Inputs), std::move(Outputs));
+  if (Status S = checkDeclared(About); !S)
+    return S;
+  Expected<SignatureFit> Fits = SignatureFit::of(Pass, Graph);
+  if (Fits)
+    Fit = std::move(*Fits);
+  return Fits.status();
+}
+
+/// The metadata must not promise what the graph does not have.
+Status OnnxModel::checkDeclared(const OnnxFile &About) const {
+  if (!About.Declared)
+    return Status();
+  Expected<SignatureFit> Fits = SignatureFit::of(*About.Declared, Graph);
+  return Fits ? Status()
+              : Status::error(
+                    StatusCode::Unsupported,
+                    "metadata 'cbridge.signature' (here: the pass) does not "
+                    "fit the graph: " +
+                        Fits.status().message());
+}
+
+Status OnnxModel::load(Bytes Content, const OnnxFile &About,
+                       const OnnxOptions &Options) {
+  const OrtApi &Api = Ort.api();
+  auto With = sessionOptions(About, Options);
+  if (!With)
+    return With.status();
+  auto Made =
+      ortMake<OrtSession>(Ort, Api.ReleaseSession, [&](OrtSession **To) {
+        // What lies in other files is looked for beside this one.
+        if (About.HasExternalData)
+          return Api.CreateSession(Ort.environment(), File.c_str(), With->get(),
+                                   To);
+        return Api.CreateSessionFromArray(Ort.environment(), Content.data(),
+                                          Content.size(), With->get(), To);
+      });
+  if (!Made)
+    return Status::error(StatusCode::Unsupported,
+                         "ONNX Runtime " + Ort.version() +
+                             " says: " + Made.status().message());
+  Session = std::move(*Made);
+  auto Cpu = ortMake<OrtMemoryInfo>(
+      Ort, Api.ReleaseMemoryInfo, [&](OrtMemoryInfo **To) {
+        return Api.CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault,
+                                       To);
+      });
+  if (!Cpu)
+    return Cpu.status();
+  Memory = std::move(*Cpu);
+  return describe(About);
+}
+
+Expected<std::shared_ptr<const OnnxModel>>
+OnnxModel::open(const std::string &File, const Signature &Pass,
+                const OnnxOptions &Options) {
+  Expected<os::FileContent> Content = os::readFile(File, OnnxFile::MaxSize);
+  if (!Content) // it names the file itself
+    return Status::error(StatusCode::Unsupported, Content.status().message());
+  Expected<OnnxFile> About = OnnxFile::parse(Content->bytes());
+  if (!About)
+    return About.status().withContext(File);
+  Expected<const OrtLibrary *> Ort = OrtLibrary::get();
+  if (!Ort)
+    return Ort.status();
+  std::shared_ptr<OnnxModel> Made(new OnnxModel(**Ort, File, Pass));
+  if (Status S = Made->load(Content->bytes(), *About, Options); !S)
+    return S.withContext(File);
+  return std::shared_ptr<const OnnxModel>(std::move(Made));
+}
+
+} // namespace cbridge::onnx

@@ -1,0 +1,34 @@
+//===- Library.h - Shared libraries that are loaded on demand ---*- C++ -*-===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef CBRIDGE_OS_LIBRARY_H
+#define CBRIDGE_OS_LIBRARY_H
+
+#include <cbridge/Expected.h>
+
+#include <string>
+#include <vector>
+
+namespace cbridge::os {
+
+/// Loads a shared library, whose symbols others do not see, for the rest of the
+/// process. The message of a failure does not name it.
+Expected<void *> loadLibrary(const std::string &File);
+/// Null if it has none of that name.
+void *librarySymbol(void *Library, const char *Name);
+/// Where the library lies that has this symbol; empty if that is unknown.
+std::string libraryFile(const void *Symbol);
+
+/// The folder of the library or program that contains this function, with a
+/// slash at the end.
+std::string ownFolder();
+/// Where libraries of ours are: near that one, then CBRIDGE_MODULE_PATH.
+/// Absolute.
+std::vector<std::string> libraryPlaces();
+
+} // namespace cbridge::os
+
+#endif // CBRIDGE_OS_LIBRARY_H
