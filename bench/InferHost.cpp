@@ -167,6 +167,18 @@ void onThreads(size_t Count, const std::function<void(size_t)> &Body) {
     T.join();
 }
 
+/// How long this thread could have run but something else did, which does not
+/// count: other programs may share the machine. 0 if the kernel does not tell.
+double delayedUs() {
+  unsigned long long Ran, Delayed = 0;
+  if (std::FILE *F = std::fopen("/proc/thread-self/schedstat", "r")) {
+    if (std::fscanf(F, "%llu %llu", &Ran, &Delayed) != 2)
+      Delayed = 0;
+    std::fclose(F);
+  }
+  return double(Delayed) / 1e3;
+}
+
 /// Sleeps, rather than spins, since who waits must not slow down who works.
 class Barrier {
 public:
@@ -192,7 +204,9 @@ size_t countFor(Asker &A, const InferModel &I, double Us) {
 
 int measureLatency(const std::vector<Side> &Sides, const InferModel &I,
                    size_t Threads, double Seconds) {
-  constexpr double BlockUs = 4'000;
+  // Short, so that what disturbs one side disturbs the other; but threads take
+  // a while to start together.
+  const double BlockUs = Threads > 1 ? 4'000 : 1'000;
   struct Measured {
     std::vector<double> Us;
     size_t Wrong = 0;
@@ -274,13 +288,15 @@ int measureScaling(const std::vector<Side> &Sides, const InferModel &I,
           if (Phase != 1 && Me != Phase / 2)
             continue;
           size_t Turn = Me, Missed = 0;
+          double Delayed = delayedUs();
           auto Begin = Clock::now();
           while (microseconds(Begin) < PhaseUs)
             for (size_t K = 0; K < Chunk[S]; ++K, ++Turn) {
               Span<const float> Y = Askers[S]->ask(I.features(Turn));
               Missed += Sides[S].Checked && !I.isAnswer(Turn, Y);
             }
-          Rates[Phase][Me] = double(Turn - Me) / microseconds(Begin) * 1e6;
+          double Us = microseconds(Begin) - (delayedUs() - Delayed);
+          Rates[Phase][Me] = double(Turn - Me) / Us * 1e6;
           Wrong += Missed;
         }
         Together.wait();

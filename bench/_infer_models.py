@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +65,7 @@ def mlp(random: np.random.Generator) -> Model:
     weights: dict[str, np.ndarray] = {}
     nodes: list[tuple[str, list[str], str, dict[str, Any]]] = []
     last = "x"
-    for i, (rows, columns) in enumerate(zip(sizes, sizes[1:], strict=False)):
+    for i, (rows, columns) in enumerate(pairwise(sizes)):
         weights[f"w{i}"] = layer(random, rows, columns)
         weights[f"b{i}"] = layer(random, columns, 1)[:, 0]
         end = i == len(sizes) - 2
@@ -109,7 +111,7 @@ def lstm(random: np.random.Generator) -> Model:
             i, o, f, g = (gates[:, k * HIDDEN : (k + 1) * HIDDEN] for k in range(4))
             c = ops.sigmoid(f) * c + ops.sigmoid(i) * ops.tanh(g)
             h = ops.sigmoid(o) * ops.tanh(c)
-        return h[None] if isinstance(h, np.ndarray) else h[None, ...]
+        return h[None, ...]
 
     return Model(
         "lstm16",
@@ -191,7 +193,7 @@ def define() -> list[Model]:
 
 
 def write_ring(model: Model, folder: Path) -> None:
-    """inputs.bin: floats, inputs one after the other; answers.bin: doubles; spec.txt: what they are."""
+    """inputs.bin: floats, one input after the other; answers.bin: doubles; spec.txt: shapes."""
     random = np.random.default_rng(SEED + 1)
     exact = {name: value.astype(np.float64) for name, value in model.weights.items()}
     with open(folder / "inputs.bin", "wb") as inputs, open(folder / "answers.bin", "wb") as answers:
@@ -272,17 +274,18 @@ def write_tensorflow(model: Model, folder: Path) -> None:
     converter = tf.lite.TFLiteConverter.from_saved_model(str(saved), signature_keys=["action"])
     (lite / "model.tflite").write_bytes(converter.convert())
     interpreter = tf.lite.Interpreter(str(lite / "model.tflite"))
-    name, port = (interpreter.get_output_details()[0]["name"].split(":") + ["0"])[:2]
+    name, port = [*interpreter.get_output_details()[0]["name"].split(":"), "0"][:2]
     spec = {"name": name, "port": int(port), "type": "float", "shape": model.output}
     (lite / "output_spec.json").write_text(
         json.dumps([{"logging_name": "y", "tensor_spec": spec}], indent=1) + "\n"
     )
 
 
-def make(root: Path, only: list[str], with_tensorflow: bool) -> dict[str, Model]:
+def make(root: Path, only: list[str], with_tensorflow: bool) -> None:
     """Writes what is not there yet; the stamp says that a folder is complete."""
-    models = {model.name: model for model in define() if model.name in only}
-    for model in models.values():
+    for model in define():
+        if model.name not in only:
+            continue
         folder = root / model.name
         stamp = folder / "stamp"
         if not stamp.exists() or stamp.read_text() != VERSION:
@@ -293,4 +296,7 @@ def make(root: Path, only: list[str], with_tensorflow: bool) -> dict[str, Model]
             stamp.write_text(VERSION)
         if with_tensorflow and not (folder / "tflite/output_spec.json").exists():
             write_tensorflow(model, folder)
-    return models
+
+
+if __name__ == "__main__":
+    make(Path(sys.argv[1]), sys.argv[2:], "--tensorflow" in sys.argv)
