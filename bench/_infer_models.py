@@ -11,6 +11,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ RING = 8  # inputs that are asked in turn
 SEED = 42
 HIDDEN, STEPS = 64, 4
 NODES, SEQUENCE = 128, 16
-Arrays = dict[str, Any]
+Array = np.ndarray[Any, Any]
+Arrays = dict[str, Any]  # of NumPy or of TensorFlow
 
 
 @dataclass
@@ -42,27 +44,27 @@ class Model:
     name: str
     inputs: dict[str, list[int]]
     output: list[int]
-    weights: dict[str, np.ndarray]
+    weights: dict[str, Array]
     formula: Callable[[Ops, Arrays, Arrays], Any]
     # Nodes of the ONNX graph: operator, inputs, output, attributes.
     nodes: list[tuple[str, list[str], str, dict[str, Any]]]
-    sample: Callable[[np.random.Generator, str, list[int]], np.ndarray]
-    onnx_weights: dict[str, np.ndarray] = field(default_factory=dict)
+    sample: Callable[[np.random.Generator, str, list[int]], Array]
+    onnx_weights: dict[str, Array] = field(default_factory=dict)
     # Of the largest answer's size, since sums of many terms may cancel.
     tolerance: float = 1e-4
 
 
-def normal(random: np.random.Generator, _: str, shape: list[int]) -> np.ndarray:
+def normal(random: np.random.Generator, _: str, shape: list[int]) -> Array:
     return random.standard_normal(shape).astype(np.float32)
 
 
-def layer(random: np.random.Generator, rows: int, columns: int) -> np.ndarray:
+def layer(random: np.random.Generator, rows: int, columns: int) -> Array:
     return (random.standard_normal((rows, columns)) / np.sqrt(rows)).astype(np.float32)
 
 
 def mlp(random: np.random.Generator) -> Model:
     sizes = [64, 64, 64, 8]
-    weights: dict[str, np.ndarray] = {}
+    weights: dict[str, Array] = {}
     nodes: list[tuple[str, list[str], str, dict[str, Any]]] = []
     last = "x"
     for i, (rows, columns) in enumerate(pairwise(sizes)):
@@ -132,10 +134,10 @@ def lstm(random: np.random.Generator) -> Model:
 def ggnn(random: np.random.Generator) -> Model:
     """A gated graph network: messages along an adjacency matrix, a GRU for each node."""
     weights = {"wm": layer(random, HIDDEN, HIDDEN), "wy": layer(random, HIDDEN, 1)}
-    for gate in "zrn":
-        weights[f"w{gate}"] = layer(random, HIDDEN, HIDDEN)
-        weights[f"u{gate}"] = layer(random, HIDDEN, HIDDEN)
-        weights[f"b{gate}"] = layer(random, HIDDEN, 1)[:, 0]
+    for letter in "zrn":
+        weights[f"w{letter}"] = layer(random, HIDDEN, HIDDEN)
+        weights[f"u{letter}"] = layer(random, HIDDEN, HIDDEN)
+        weights[f"b{letter}"] = layer(random, HIDDEN, 1)[:, 0]
 
     def formula(ops: Ops, w: Arrays, x: Arrays) -> Any:
         h = x["h"]
@@ -171,10 +173,10 @@ def ggnn(random: np.random.Generator) -> Model:
         h = add("Add", [n, f"zd{t}"], f"h{t}")
     add("MatMul", [h, "wy"], "y")
 
-    def sample(random: np.random.Generator, name: str, shape: list[int]) -> np.ndarray:
+    def sample(random: np.random.Generator, name: str, shape: list[int]) -> Array:
         if name == "h":
             return normal(random, name, shape)
-        edges = (random.random(shape) < 4 / NODES).astype(np.float32)
+        edges: Array = (random.random(shape) < 4 / NODES).astype(np.float32)
         return edges / np.maximum(edges.sum(1, keepdims=True), 1)
 
     inputs = {"h": [NODES, HIDDEN], "a": [NODES, NODES]}
@@ -296,6 +298,54 @@ def make(root: Path, only: list[str], with_tensorflow: bool) -> None:
             stamp.write_text(VERSION)
         if with_tensorflow and not (folder / "tflite/output_spec.json").exists():
             write_tensorflow(model, folder)
+
+
+def make_rtt(folder: Path) -> tuple[Path, Path]:
+    """Models of `./dev bench rtt`: for a vector of any size, whose length says how many weights are
+    used, and for 64 floats; Dot.h has the same weights."""
+    from onnx import TensorProto, helper, numpy_helper, save
+
+    paths = folder / "any.onnx", folder / "small.onnx"
+    if all(path.exists() for path in paths):
+        return paths
+    folder.mkdir(parents=True, exist_ok=True)
+    index = np.arange(50_000, dtype=np.uint64)
+    weights = ((index * 2654435761) % 2**32 / 2**32 - 0.5).astype(np.float32)
+    zero = numpy_helper.from_array(np.zeros(1, np.int64), "zero")
+
+    def write(path: Path, size: int | str, nodes: list[Any], constants: list[Any]) -> None:
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [size])
+        y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])
+        graph = helper.make_graph(nodes, path.stem, [x], [y], constants)
+        opset = [helper.make_opsetid("", 17)]
+        save(helper.make_model(graph, opset_imports=opset, ir_version=8), str(path))
+
+    write(
+        paths[0],
+        "n",
+        [
+            helper.make_node("Shape", ["x"], ["n"]),
+            helper.make_node("Slice", ["w", "zero", "n"], ["used"]),
+            # Of the ways to write this product, the fastest in ONNX Runtime.
+            helper.make_node("Unsqueeze", ["used", "zero"], ["row"]),
+            helper.make_node("Unsqueeze", ["x", "zero"], ["x_row"]),
+            helper.make_node("Gemm", ["x_row", "row"], ["dot"], transB=1),
+            helper.make_node("Squeeze", ["dot", "zero"], ["y"]),
+        ],
+        [numpy_helper.from_array(weights, "w"), zero],
+    )
+    small = numpy_helper.from_array(weights[:64, None].copy(), "w")
+    write(paths[1], 64, [helper.make_node("MatMul", ["x", "w"], ["y"])], [small])
+    return paths
+
+
+def find_library() -> str | None:
+    """The library of Python's onnxruntime, of which nothing is imported."""
+    spec = find_spec("onnxruntime")
+    for folder in (spec and spec.submodule_search_locations) or []:
+        for file in sorted(Path(folder).glob("capi/libonnxruntime.so*")):
+            return str(file)
+    return None
 
 
 if __name__ == "__main__":

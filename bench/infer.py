@@ -17,7 +17,8 @@ import statistics
 import subprocess
 import sys
 import time
-from importlib.util import find_spec
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from _infer_models import find_library
+from matplotlib.patches import Patch
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build/release"
@@ -32,11 +35,11 @@ OUT = ROOT / "build/bench"
 MODELS = OUT / "models"
 NAMES = ["mlp", "fc500", "fc50000", "lstm16", "ggnn128"]
 COLOURS = {
-    "bare-ort": "0.65",
-    "onnx": "tab:blue",
-    "tf": "tab:orange",
-    "tflite": "tab:green",
-    "python-ort": "tab:purple",
+    "bare-ort": "0.75",
+    "onnx": "#6baed6",
+    "tf": "#fdae6b",
+    "tflite": "#74c476",
+    "python-ort": "#bcbddc",
 }
 Row = dict[str, Any]
 
@@ -63,15 +66,6 @@ def onnx_string(name: str) -> str:
 
 def python(*arguments: object) -> list[object]:
     return ["taskset", "-c", min(os.sched_getaffinity(0)), sys.executable, *arguments]
-
-
-def find_library() -> str:
-    """The library of Python's package; nothing of it is imported."""
-    spec = find_spec("onnxruntime")
-    for folder in (spec and spec.submodule_search_locations) or []:
-        for file in sorted(Path(folder).glob("capi/libonnxruntime.so*")):
-            return str(file)
-    raise SystemExit("infer: neither CBRIDGE_ONNXRUNTIME nor Python's onnxruntime")
 
 
 def row(engine: str, model: str, threads: int, measured: Row, **more: object) -> Row:
@@ -200,12 +194,10 @@ def draw(rows: list[Row], names: list[str], path: Path) -> None:
     left.set_yticks(range(len(names)), names)
     left.invert_yaxis()
     left.set_xscale("log")
-    left.set_xlim(right=left.get_xlim()[1] * 3)
+    left.set_xlim(left.get_xlim()[0] / 2, left.get_xlim()[1] * 3)
     left.set_xlabel("median time of an evaluation (us), and ratio to bare-ort")
     left.set_title("One thread")
-    left.legend(
-        [plt.Rectangle((0, 0), 1, 1, color=COLOURS[e]) for e in engines], engines, loc="upper right"
-    )
+    left.legend([Patch(color=COLOURS[e]) for e in engines], engines, loc="upper right")
 
     for i, engine in enumerate(("bare-ort", "onnx")):
         values = [(j, find(rows, engine, name, 2)) for j, name in enumerate(names)]
@@ -213,12 +205,15 @@ def draw(rows: list[Row], names: list[str], path: Path) -> None:
             if each and "scaling" in each:
                 place, share = j + (i - 0.5) * 0.4, each["scaling_of_spin"]
                 right.barh(place, share, 0.4, color=COLOURS[engine])
-                right.text(share, place, f" {share:.3f}", va="center", fontsize=8)
+                text = (
+                    f"{engine}: {share:.3f} ({each['scaling']:.2f} of {each['spin_scaling']:.2f})"
+                )
+                right.text(0.02, place, text, va="center", fontsize=8)
     right.axvline(1, color="black", linewidth=1)
     right.axvline(0.95, color="tab:red", linewidth=1, linestyle="--")
     right.set_yticks(range(len(names)), names)
     right.set_ylim(left.get_ylim())
-    right.set_xlim(0, 1.25)
+    right.set_xlim(0, 1.1)
     right.set_xlabel("scaling / scaling of a spin loop (dashed: 0.95)")
     right.set_title("Two threads on one model")
     figure.tight_layout()
@@ -238,7 +233,8 @@ def main() -> None:
     names = [name for name in NAMES if name in (given.only or NAMES)]
     seconds, openings = (0.5, 5) if given.quick else (3.0, 15)
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-    os.environ.setdefault("CBRIDGE_ONNXRUNTIME", find_library())
+    if library := os.environ.get("CBRIDGE_ONNXRUNTIME") or find_library():
+        os.environ["CBRIDGE_ONNXRUNTIME"] = library
     os.environ["CBRIDGE_MODULE_PATH"] = str(BUILD / "lib/compiler-bridge")
 
     begin = time.monotonic()
@@ -252,9 +248,11 @@ def main() -> None:
     rows: list[Row] = []
     for name in names:
         folder = MODELS / name
-        wanted = [("onnx", lambda n=name: measure_onnx(n, 1, 2 * seconds))]
+        wanted: list[tuple[str, Callable[[], list[Row]]]] = [
+            ("onnx", partial(measure_onnx, name, 1, 2 * seconds))
+        ]
         if len(os.sched_getaffinity(0)) > 1:
-            wanted.append(("onnx", lambda n=name: measure_onnx(n, 2, seconds)))
+            wanted.append(("onnx", partial(measure_onnx, name, 2, seconds)))
         else:
             print(f"infer: no row for two threads, {name}: there is one core", file=sys.stderr)
         if tensorflow:
@@ -262,10 +260,8 @@ def main() -> None:
                 ("tf", f"tf:{folder / 'tf.so'}"),
                 ("tflite", f"tflite:{folder / 'tflite'}"),
             ):
-                wanted.append(
-                    (engine, lambda e=engine, s=string, n=name: measure_alone(e, s, n, seconds))
-                )
-        wanted.append(("python-ort", lambda n=name: measure_python(n, seconds)))
+                wanted.append((engine, partial(measure_alone, engine, string, name, seconds)))
+        wanted.append(("python-ort", partial(measure_python, name, seconds)))
         for engine, measure in wanted:
             try:
                 rows += measure()
