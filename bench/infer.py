@@ -246,6 +246,7 @@ def main() -> None:
     make_models([*names, "mlp"], tensorflow)
     done("models made")
     rows: list[Row] = []
+    missing: dict[tuple[str, str], list[str]] = {}
     for name in names:
         folder = MODELS / name
         wanted: list[tuple[str, Callable[[], list[Row]]]] = [
@@ -254,7 +255,7 @@ def main() -> None:
         if len(os.sched_getaffinity(0)) > 1:
             wanted.append(("onnx", partial(measure_onnx, name, 2, seconds)))
         else:
-            print(f"infer: no row for two threads, {name}: there is one core", file=sys.stderr)
+            missing.setdefault(("two threads", "there is one core"), []).append(name)
         if tensorflow:
             for engine, string in (
                 ("tf", f"tf:{folder / 'tf.so'}"),
@@ -266,7 +267,7 @@ def main() -> None:
             try:
                 rows += measure()
             except NoRowError as why:
-                print(f"infer: no row for {engine}, {name}: {why}", file=sys.stderr)
+                missing.setdefault((engine, str(why)), []).append(name)
         done(name)
     opening, maps = measure_opening(openings), host("maps", onnx_string("mlp"), MODELS / "mlp")
     done("opening")
@@ -276,6 +277,8 @@ def main() -> None:
     draw(rows, names, OUT / "infer.png")
     print_table(rows)
     print_opening(opening, maps)
+    for (engine, why), models in missing.items():
+        print(f"infer: no row for {engine} ({', '.join(models)}): {why}", file=sys.stderr)
     print(f"\nwritten: {OUT / 'infer.json'}, infer_open.json, infer.png")
 
 
