@@ -133,6 +133,23 @@ def make_models(names: list[str], tensorflow: bool) -> None:
         sys.exit(f"{result.stderr}\ninfer: the models could not be made")
 
 
+def make_tf(names: list[str]) -> None:
+    """Compiles the saved models; one that cannot be has no row, and the runner says so."""
+    if not (ROOT / "cmake/CBridgeTf.cmake").exists():
+        return
+    folder = OUT / "tf"
+    configure = ["cmake", "-S", ROOT / "bench/tf", "-B", folder, "-G", "Ninja"]
+    options = [f"-DMODELS={MODELS}", f"-DCBRIDGE_TF_PYTHON={sys.executable}"]
+    with open(OUT / "tf.log", "w") as log:
+        for command in (
+            [*configure, "-DCMAKE_BUILD_TYPE=Release", *options],
+            ["ninja", "-C", folder, "-k0", *names],
+        ):
+            if subprocess.run(command, stdout=log, stderr=subprocess.STDOUT).returncode:
+                print(f"infer: tf models were not made, log: {log.name}", file=sys.stderr)
+                return
+
+
 def find(rows: list[Row], engine: str, model: str, threads: int) -> Row | None:
     for each in rows:
         if (each["engine"], each["model"], each["threads"]) == (engine, model, threads):
@@ -248,6 +265,8 @@ def main() -> None:
 
     tensorflow = not given.no_tensorflow
     make_models([*names, "mlp"], tensorflow)
+    if tensorflow:
+        make_tf(names)
     done("models made")
     rows: list[Row] = []
     missing: dict[tuple[str, str], list[str]] = {}
@@ -262,7 +281,7 @@ def main() -> None:
             missing.setdefault(("two threads", "there is one core"), []).append(name)
         if tensorflow:
             for engine, string in (
-                ("tf", f"tf:{folder / 'tf.so'}"),
+                ("tf", f"tf:{OUT / 'tf' / name}.so"),
                 ("tflite", f"tflite:{folder / 'tflite'}"),
             ):
                 wanted.append((engine, partial(measure_alone, engine, string, name, seconds)))
