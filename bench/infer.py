@@ -208,14 +208,15 @@ def draw(rows: list[Row], names: list[str], path: Path) -> None:
             place = j + (i - (len(engines) - 1) / 2) * height
             left.barh(place, each["median_us"], height, color=COLOURS[engine])
             of_bare = ratio(rows, each)
-            text = f" {each['median_us']:.3g}"
+            digits = 0 if each["median_us"] >= 100 else 1 if each["median_us"] >= 10 else 2
+            text = f" {each['median_us']:,.{digits}f}"
             if of_bare and engine != "bare-ort":
                 text += f"   {of_bare:.2f}x"
             left.text(each["median_us"], place, text, va="center", fontsize=8)
     left.set_yticks(range(len(names)), names)
     left.invert_yaxis()
     left.set_xscale("log")
-    left.set_xlim(left.get_xlim()[0] / 2, left.get_xlim()[1] * 3)
+    left.set_xlim(left.get_xlim()[0] / 2, left.get_xlim()[1] * 5)
     left.set_xlabel("median time of an evaluation (us), and ratio to bare-ort")
     left.set_title("One thread")
     left.legend([Patch(color=COLOURS[e]) for e in engines], engines, loc="upper right")
