@@ -80,10 +80,8 @@ Expected<SignatureFit> SignatureFit::of(const Signature &Pass,
     if (I)
       Wrong.compare(/*Input=*/true, Pass.inputs()[*I], Wanted);
     else
-      Wrong.add(StatusCode::Unsupported, "input '" + Wanted.name() +
-                                             "': " + ModelName + " wants " +
-                                             Wanted.typeAndShape() + ", " +
-                                             PassName + " has no such feature");
+      Wrong.lacks("input '" + Wanted.name(), " wants " + Wanted.typeAndShape(),
+                  ModelName, PassName, " has no such feature");
     Fit.Inputs.push_back(I.value_or(0));
   }
   for (const TensorSpec &Wanted : Pass.outputs()) {
