@@ -10,6 +10,7 @@
 // file in memory on which both ends spin, `segment-yield:FILE` the same for two
 // ends on one core. `grpc-unary:TARGET` and `grpc-stream:TARGET`, only for the
 // host that is linked with gRPC, are its blocking calls to a grpcio server.
+// `ort:ANY,SMALL` has no peer: two ONNX files for ONNX Runtime's C API.
 //
 //===----------------------------------------------------------------------===//
 #ifndef CBRIDGE_BENCH_FLOOR_H
@@ -158,6 +159,10 @@ private:
 std::unique_ptr<Floor> openGrpcFloor(const std::string &Where, bool Streams);
 #endif
 
+#ifdef CBRIDGE_BENCH_ORT
+std::unique_ptr<Floor> openOrtFloor(const std::string &Files);
+#endif
+
 inline std::unique_ptr<Floor> Floor::open(const std::string &Spec, bool Host) {
   size_t Colon = Spec.find(':');
   std::string Kind = Spec.substr(0, Colon), Where = Spec.substr(Colon + 1);
@@ -166,6 +171,10 @@ inline std::unique_ptr<Floor> Floor::open(const std::string &Spec, bool Host) {
 #ifdef CBRIDGE_BENCH_GRPC
   if (Kind == "grpc-unary" || Kind == "grpc-stream")
     return openGrpcFloor(Where, Kind == "grpc-stream");
+#endif
+#ifdef CBRIDGE_BENCH_ORT
+  if (Kind == "ort")
+    return openOrtFloor(Where);
 #endif
   return std::make_unique<SegmentFloor>(Where, Kind == "segment-yield");
 }

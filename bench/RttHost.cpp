@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// RttHost measure RUNNER FLOOR REPETITIONS: asks RUNNER and, in turn, a floor
-// (see Floor.h), and prints one JSON object. RttHost memory RUNNER MESSAGES
-// PID: growth of both processes.
+// RttHost measure RUNNER FLOOR REPETITIONS [SMALL]: asks RUNNER and, in turn, a
+// floor (see Floor.h), and prints one JSON object; SMALL is the runner for
+// small trips, if it is another. RttHost memory RUNNER MESSAGES PID: growth of
+// both processes.
 //
 //===----------------------------------------------------------------------===//
 #include "AllocationCount.h"
@@ -179,7 +180,7 @@ int measureInProcess(const std::string &Text) {
 }
 
 int measure(const std::string &Text, const std::string &FloorSpec,
-            int Repetitions) {
+            int Repetitions, const std::string &SmallText) {
   std::unique_ptr<bench::Floor> Least =
       bench::Floor::open(FloorSpec, /*Host=*/true);
   Least->rest();
@@ -190,7 +191,7 @@ int measure(const std::string &Text, const std::string &FloorSpec,
   std::vector<float> X = randomVector(Small);
 
   Measured Ours, Floor;
-  double Allocations = 0;
+  double Allocations = 0, FloorAllocations = 0;
   for (int Repetition = 0; Repetition <= Repetitions; ++Repetition) {
     // One pipe carries one session, so the two shapes follow each other.
     {
@@ -202,10 +203,13 @@ int measure(const std::string &Text, const std::string &FloorSpec,
       Least->resume();
       study(Bare, Warm, Vectors);
       study(Bare, Floor, Vectors);
+      size_t Before = bench::allocationCount();
       smallTrips(Bare, Floor, X);
+      FloorAllocations = std::floor(double(bench::allocationCount() - Before) /
+                                    SmallTrips); // without its own few
       Least->rest();
     }
-    MLModelRunner R = open(Text, {int64_t(Small)});
+    MLModelRunner R = open(SmallText, {int64_t(Small)});
     Ask Trip = [&](Span<const float> V) { return ask(R, V); };
     smallTrips(Trip, Ours, X);
     size_t Before = bench::allocationCount();
@@ -217,11 +221,12 @@ int measure(const std::string &Text, const std::string &FloorSpec,
   }
   std::printf("{\"total_ms\": %.4f, \"median_us\": %.3f, \"p99_us\": %.3f, "
               "\"floor_total_ms\": %.4f, \"floor_median_us\": %.3f, "
-              "\"wrong\": %zu, \"allocs_per_decision\": %.4f}\n",
+              "\"wrong\": %zu, \"allocs_per_decision\": %.4f, "
+              "\"floor_allocs_per_decision\": %.0f}\n",
               quantile(Ours.TotalMs, 0.5), quantile(Ours.MedianUs, 0.5),
               quantile(Ours.P99Us, 0.5), quantile(Floor.TotalMs, 0.5),
               quantile(Floor.MedianUs, 0.5), Ours.Wrong + Floor.Wrong,
-              Allocations);
+              Allocations, FloorAllocations);
   return 0;
 }
 
@@ -233,10 +238,11 @@ int main(int Count, char **Arguments) {
     return measureMemory(A[1], std::stoul(A[2]), A[3]);
   if (A.size() == 2 && A[0] == "in-process")
     return measureInProcess(A[1]);
-  if (A.size() == 4 && A[0] == "measure")
-    return measure(A[1], A[2], std::stoi(A[3]));
-  std::fprintf(stderr, "usage: RttHost measure RUNNER FLOOR REPETITIONS\n"
-                       "       RttHost in-process RUNNER\n"
-                       "       RttHost memory RUNNER MESSAGES PEER-PID\n");
+  if ((A.size() == 4 || A.size() == 5) && A[0] == "measure")
+    return measure(A[1], A[2], std::stoi(A[3]), A.size() == 5 ? A[4] : A[1]);
+  std::fprintf(stderr,
+               "usage: RttHost measure RUNNER FLOOR REPETITIONS [SMALL]\n"
+               "       RttHost in-process RUNNER\n"
+               "       RttHost memory RUNNER MESSAGES PEER-PID\n");
   return 2;
 }

@@ -3,7 +3,8 @@
 The published study: random float vectors of 500 to 50,000 elements in steps of 500, one fully
 connected layer, one float back; `total_ms` is the sum of the 100 round trips. `median_us` and
 `p99_us` are of 2,000 round trips of 64 floats. Each row has its floor from the same run: the same
-floats over bare FIFOs, bare shared memory or bare gRPC to the same model, alternating with ours.
+floats over bare FIFOs, bare shared memory or bare gRPC to the same model, or, for `onnx`, by ONNX
+Runtime's C API, alternating with ours.
 `cores` 1: both ends on one core; 2: one each. Fields of build/bench/rtt.json: docs/benchmarks.md.
 """
 
@@ -23,11 +24,12 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from _infer_models import find_library, make_rtt
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build/release/bench"
 OUT = ROOT / "build/bench"
-RUNNERS = ["pipe", "shm", "grpc-unary", "grpc-stream"]
+RUNNERS = ["onnx", "pipe", "shm", "grpc-unary", "grpc-stream"]
 Row = dict[str, Any]
 
 
@@ -131,6 +133,31 @@ def measure_constant(core: int) -> Row:
     }
 
 
+def measure_onnx(core: int, repetitions: int) -> Row | None:
+    """In process; the floor is the C API by hand on the same two models."""
+    try:
+        large, small = make_rtt(OUT / "models/rtt")
+    except ImportError as why:
+        print(f"rtt: no row for onnx: {why}", file=sys.stderr)
+        return None
+    runners = [f"onnx:{path}?on_error=fail" for path in (large, small)]
+    floor = f"ort:{large},{small}"
+    try:
+        measured = host(core, "measure", runners[0], floor, str(repetitions), runners[1])
+    except subprocess.CalledProcessError:  # it has said why
+        print("rtt: no row for onnx", file=sys.stderr)
+        return None
+    return {
+        "runner": "onnx",
+        "serdes": "none",
+        "peer": "none",
+        "host": "c++",
+        "cores": 1,
+        **measured,
+        "floor": "bare-ort",
+    }
+
+
 def measure_memory(runner: str, serdes: str, cores: list[int], messages: int) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         address, opened = ends(runner, serdes, folder)
@@ -201,6 +228,9 @@ def main() -> None:
     quick, only = given.quick, given.only or RUNNERS
     repetitions, messages = (2, 1_000) if quick else (9, 10_000)
     os.environ["CBRIDGE_MODULE_PATH"] = str(ROOT / "build/release/lib/compiler-bridge")
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    if library := os.environ.get("CBRIDGE_ONNXRUNTIME") or find_library():
+        os.environ["CBRIDGE_ONNXRUNTIME"] = library
     free = sorted(os.sched_getaffinity(0))
     placements = [free[:1]] + ([free[:2]] if len(free) > 1 else [])
 
@@ -213,6 +243,9 @@ def main() -> None:
 
     rows.append(measure_constant(free[0]))
     done("constant")
+    if "onnx" in only and (row := measure_onnx(free[0], repetitions)):
+        rows.append(row)
+        done("onnx")
     for peer in ("python", "c++"):
         for cores in placements:
             for runner, serdes in (
