@@ -10,6 +10,9 @@
 #include "engine/fixed/Fixed.h"
 #include "engine/remote/Remote.h"
 #include "engine/replay/Replay.h"
+#if defined(CBRIDGE_WITH_TFLITE)
+#include "engine/tflite/Tflite.h"
+#endif
 
 namespace cbridge {
 
@@ -43,6 +46,9 @@ Registry Registry::builtin() {
   R.add(constantScheme());
   R.add(heuristicScheme());
   R.add(replayScheme());
+#if defined(CBRIDGE_WITH_TFLITE)
+  R.add(tfliteScheme());
+#endif
   for (const ChannelScheme &Channel : channelSchemes())
     R.add(remoteScheme(Channel));
   R.Elsewhere = schemeOfModule;
