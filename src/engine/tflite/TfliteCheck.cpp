@@ -6,7 +6,11 @@
 //===----------------------------------------------------------------------===//
 #include "engine/tflite/TfliteCheck.h"
 
+#include <cbridge/TensorStorage.h>
+
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -79,11 +83,31 @@ struct Vector {
 };
 
 // The numbers of fields, as TFLite's schema has them.
-enum ModelField { Operators = 1, Subgraphs = 2, Buffers = 4 };
+enum ModelField { Operators = 1, Subgraphs = 2, Constants = 4 };
 enum GraphField { Tensors = 0, Inputs = 1, Outputs = 2, Nodes = 3 };
-enum TensorField { Shape = 0, Memory = 2, IsVariable = 5 };
+enum TensorField {
+  Shape = 0,
+  Type = 1,
+  Memory = 2,
+  IsVariable = 5,
+  Sparse = 6
+};
+enum CodeField { OldCode = 0, Code = 3 };
 enum NodeField { Opcode = 0, NodeInputs = 1, NodeOutputs = 2 };
-enum BufferField { Content = 0, FarOffset = 1, FarSize = 2 };
+enum BufferField { Content = 0, FarSize = 2 };
+
+/// Bytes per element of the schema's types, from FLOAT32 on. Those of another
+/// size, such as strings and halves of bytes, count as one.
+constexpr uint8_t TypeSizes[] = {4,  2, 4, 1, 8, 1, 1, 2, 8, 1, 8,
+                                 16, 8, 1, 1, 4, 2, 1, 2, 1, 1};
+constexpr size_t OtherSize[] = {5, 13, 14, 17, 19, 20};
+/// Operators with inputs that may be left out: the convolutions, fully
+/// connected layers, recurrent ones, and what TFLite knows nothing of.
+constexpr int32_t WithOptional[] = {3,  4,  9,  16, 27,  32,
+                                    44, 46, 52, 67, 132, 141};
+
+/// Of a tensor, while a graph is followed.
+enum class Has : uint8_t { Nothing, Value, Constant };
 
 class Checker {
 public:
@@ -91,12 +115,12 @@ public:
 
   Status check() {
     size_t Root = In.follow(0);
-    Vector Codes(In, Root, Operators), Graphs(In, Root, Subgraphs),
-        Constants(In, Root, Buffers);
-    if (!Codes.There || !Constants.There || Graphs.Size == 0)
+    Vector Codes(In, Root, Operators), Graphs(In, Root, Subgraphs);
+    Vector Buffers(In, Root, Constants);
+    if (!Codes.There || !Buffers.There || Graphs.Size == 0)
       return wrong("it has no operators, graphs or buffers");
     for (size_t G = 0; G < Graphs.Size; ++G)
-      if (Status S = graph(Graphs.table(In, G), Codes.Size, Constants); !S)
+      if (Status S = graph(Graphs.table(In, G), Codes, Buffers); !S)
         return S;
     return In.bad() ? wrong("it ends early") : Status();
   }
@@ -106,61 +130,94 @@ private:
     return Status::error(StatusCode::Protocol, "no valid TFLite model: " + Why);
   }
 
-  Status graph(size_t Graph, size_t CodeCount, const Vector &Constants) {
+  Status graph(size_t Graph, const Vector &Codes, const Vector &Buffers) {
     Vector All(In, Graph, Tensors), Given(In, Graph, Inputs),
         Results(In, Graph, Outputs), Steps(In, Graph, Nodes);
-    std::vector<bool> Has(All.Size);
+    std::vector<Has> Of(All.Size, Has::Nothing);
     for (size_t T = 0; T < All.Size && !In.bad(); ++T)
-      Has[T] = hasValue(All.table(In, T), Constants);
-    if (Status S = write(Given, Has, "a graph's input"); !S)
+      if (Status S = tensor(All.table(In, T), Buffers, Of[T]); !S)
+        return S.withContext("tensor " + std::to_string(T));
+    if (Status S = write(Given, Of, "a graph's input"); !S)
       return S;
-    for (size_t N = 0; N < Steps.Size && !In.bad(); ++N) {
-      size_t Node = Steps.table(In, N);
-      std::string Which = "operator " + std::to_string(N);
-      if (In.scalar<uint32_t>(Node, Opcode, 0) >= CodeCount)
-        return wrong(Which + " is of no known kind");
-      // An input that is left out is -1.
-      if (Status S = see(Vector(In, Node, NodeInputs), Has, -1, Which); !S)
+    for (size_t N = 0; N < Steps.Size && !In.bad(); ++N)
+      if (Status S = node(Steps.table(In, N), N, Codes, Of); !S)
         return S;
-      if (Status S = write(Vector(In, Node, NodeOutputs), Has, Which); !S)
-        return S;
-    }
-    return see(Results, Has, 0, "a graph's output");
+    return see(Results, Of, 0, "a graph's output");
   }
 
-  /// Whether it need not be computed.
-  bool hasValue(size_t Tensor, const Vector &Constants) {
-    if (In.scalar<uint8_t>(Tensor, IsVariable, 0))
-      return true;
+  Status node(size_t Node, size_t N, const Vector &Codes,
+              std::vector<Has> &Of) {
+    std::string Which = "operator " + std::to_string(N);
+    size_t Kind = In.scalar<uint32_t>(Node, Opcode, 0);
+    if (Kind >= Codes.Size)
+      return wrong(Which + " is of no known kind");
+    size_t Is = Codes.table(In, Kind);
+    int32_t Number = std::max(int32_t(In.scalar<int8_t>(Is, OldCode, 0)),
+                              In.scalar<int32_t>(Is, Code, 0));
+    bool MayLack = std::count(std::begin(WithOptional), std::end(WithOptional),
+                              Number) != 0;
+    // An input that is left out is -1.
+    Vector Reads(In, Node, NodeInputs), Writes(In, Node, NodeOutputs);
+    if (Status S = see(Reads, Of, MayLack ? -1 : 0, Which); !S)
+      return S;
+    return write(Writes, Of, Which);
+  }
+
+  /// TFLite gets memory for what a tensor says of itself.
+  Status tensor(size_t Tensor, const Vector &Buffers, Has &To) {
+    size_t Kind = In.scalar<uint8_t>(Tensor, Type, 0);
+    if (Kind >= std::size(TypeSizes))
+      return wrong("its type " + std::to_string(Kind) + " is unknown");
     Vector Extents(In, Tensor, Shape);
-    for (size_t D = 0; D < Extents.Size; ++D)
-      if (Extents.number(In, D) == 0)
-        return true; // of nothing
-    size_t Number = In.scalar<uint32_t>(Tensor, Memory, 0);
-    if (Number >= Constants.Size)
-      return false;
-    size_t Constant = Constants.table(In, Number);
-    return Vector(In, Constant, Content).Size != 0 ||
-           In.scalar<uint64_t>(Constant, FarSize, 0) != 0;
+    uint64_t Size = TypeSizes[Kind];
+    for (size_t D = 0; D < Extents.Size; ++D) {
+      int32_t Extent = Extents.number(In, D);
+      if (Extent < -1)
+        return wrong("it has an extent of " + std::to_string(Extent));
+      Size *= Extent == -1 ? 1 : uint64_t(Extent);
+      if (Size > TensorStorage::MaxTensorBytes)
+        return Status::error(StatusCode::OutOfMemory, "wants more than 1 GiB");
+    }
+    size_t Held = constantBytes(Tensor, Buffers);
+    bool AnySize = std::count(std::begin(OtherSize), std::end(OtherSize), Kind);
+    if (Held && Held != Size && !AnySize && !In.field(Tensor, Sparse))
+      return wrong("its value has " + std::to_string(Held) +
+                   " bytes, its shape " + std::to_string(Size));
+    if (In.scalar<uint8_t>(Tensor, IsVariable, 0) || Size == 0)
+      To = Has::Value;
+    else if (Held)
+      To = Has::Constant;
+    return Status();
   }
 
-  Status write(const Vector &List, std::vector<bool> &Has,
+  size_t constantBytes(size_t Tensor, const Vector &Buffers) {
+    size_t Number = In.scalar<uint32_t>(Tensor, Memory, 0);
+    if (Number >= Buffers.Size)
+      return 0;
+    size_t Constant = Buffers.table(In, Number);
+    size_t Near = Vector(In, Constant, Content).Size;
+    return Near ? Near : In.scalar<uint64_t>(Constant, FarSize, 0);
+  }
+
+  Status write(const Vector &List, std::vector<Has> &Of,
                const std::string &Who) {
     for (size_t I = 0; I < List.Size && !In.bad(); ++I) {
       int32_t T = List.number(In, I);
-      if (T < 0 || size_t(T) >= Has.size())
+      if (T < 0 || size_t(T) >= Of.size())
         return missing(Who, T);
-      Has[size_t(T)] = true;
+      if (Of[size_t(T)] == Has::Constant)
+        return wrong(Who + " is tensor " + std::to_string(T) + ", a constant");
+      Of[size_t(T)] = Has::Value;
     }
     return Status();
   }
-  Status see(const Vector &List, const std::vector<bool> &Has, int32_t Least,
+  Status see(const Vector &List, const std::vector<Has> &Of, int32_t Least,
              const std::string &Who) {
     for (size_t I = 0; I < List.Size && !In.bad(); ++I) {
       int32_t T = List.number(In, I);
-      if (T < Least || T >= int64_t(Has.size()))
+      if (T < Least || T >= int64_t(Of.size()))
         return missing(Who, T);
-      if (T >= 0 && !Has[size_t(T)])
+      if (T >= 0 && Of[size_t(T)] == Has::Nothing)
         return wrong(Who + " reads tensor " + std::to_string(T) +
                      ", which nothing has written");
     }

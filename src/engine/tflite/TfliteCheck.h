@@ -13,8 +13,10 @@
 namespace cbridge {
 
 /// Looks for what makes TFLite crash although its own check of a file, of the
-/// offsets in it, succeeds: lists that are missing, tensors that no list has,
-/// and tensors that are read before anything has written them.
+/// offsets in it, succeeds: lists that are missing, tensors that no list has or
+/// that claim too much memory, and tensors that are read before anything has
+/// written them. Found by breaking models at random; a file that somebody has
+/// made to do harm may still do it.
 Status checkTflite(Bytes Model);
 
 } // namespace cbridge
