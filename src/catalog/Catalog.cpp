@@ -46,6 +46,7 @@ Registry Registry::builtin() {
   R.add(constantScheme());
   R.add(heuristicScheme());
   R.add(replayScheme());
+  R.add(tfScheme());
 #if defined(CBRIDGE_WITH_TFLITE)
   R.add(tfliteScheme());
 #endif

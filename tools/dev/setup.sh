@@ -162,7 +162,10 @@ configure_and_build() { # PRESET [TARGET...]
 
 need_preset() { # PRESET
   case $1 in
-    dev) need "${PKGS_BUILD[@]}" "${PKGS_TESTS[@]}" ;;
+    dev)
+      need "${PKGS_BUILD[@]}" "${PKGS_TESTS[@]}"
+      need_frameworks # with TensorFlow, which compiles a model for the tests
+      ;;
     release) need "${PKGS_BUILD[@]}" "${PKGS_GRPC[@]}" ;;
     asan | tsan) need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_TESTS[@]}" ;;
     fuzz) need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_EXAMPLES[@]}" "${PKGS_GRPC[@]}" ;;
