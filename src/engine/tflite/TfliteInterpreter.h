@@ -21,7 +21,8 @@ namespace cbridge {
 struct TfliteSaid {
   std::string Text;
 
-  static void tell(void *To, const char *Format, va_list Arguments);
+  [[gnu::format(printf, 2, 0)]] static void tell(void *To, const char *Format,
+                                                 va_list Arguments);
   /// `Code: File: What: ` and the text, which is forgotten.
   Status failure(StatusCode Code, const std::string &File, const char *What);
 };
