@@ -45,6 +45,7 @@ cbridge_add_test(NAME runner_test
 if(CBRIDGE_WITH_TFLITE)
   cbridge_add_test(NAME tflite_test
     SOURCES
+      ${Src}/engine/tflite/LeakSanitizer.cpp
       ${Src}/engine/tflite/TfliteTest.cpp
     LABELS threads)
 endif()

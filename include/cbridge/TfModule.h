@@ -232,6 +232,7 @@ private:
       return report(CBRIDGE_OUT_OF_MEMORY, "no memory for the model", Error);
     }
 #else
+    (void)Error;
     return Body();
 #endif
   }

@@ -35,9 +35,9 @@ void appendUtf8(std::string &To, unsigned Point) {
 bool JsonReader::fail(std::string Why) {
   if (Failure.ok()) {
     FailedAt = size_t(At - Begin);
-    Failure = Status::error(StatusCode::Protocol,
-                            "JSON, byte " + std::to_string(FailedAt) + ": " +
-                                std::move(Why));
+    Failure = Status::error(StatusCode::Protocol, "JSON, byte " +
+                                                      std::to_string(FailedAt) +
+                                                      ": " + std::move(Why));
   }
   At = End;
   return false;
