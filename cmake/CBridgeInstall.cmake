@@ -20,6 +20,9 @@ install(FILES
   "${PROJECT_BINARY_DIR}/CompilerBridgeConfig.cmake"
   "${PROJECT_BINARY_DIR}/CompilerBridgeConfigVersion.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/CBridgeProto.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/CBridgeTf.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/cbridge_tf_aot.py"
+  "${PROJECT_SOURCE_DIR}/cmake/module.exports"
   DESTINATION "${PackageDir}")
 
 # An absolute CMAKE_INSTALL_LIBDIR or INCLUDEDIR is the packager's wish for a fixed place.

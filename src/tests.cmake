@@ -45,6 +45,15 @@ cbridge_add_test(NAME runner_test
     ${Src}/runner/ModelTest.cpp
   LABELS threads)
 
+# Needs CBRIDGE_TFLITE when it runs; its tests are skipped without.
+if(CBRIDGE_WITH_TFLITE)
+  cbridge_add_test(NAME tflite_test
+    SOURCES
+      ${Src}/engine/tflite/LeakSanitizer.cpp
+      ${Src}/engine/tflite/TfliteTest.cpp
+    LABELS threads)
+endif()
+
 cbridge_add_test(NAME channel_test
   SOURCES
     ${Src}/channel/StreamChannelTest.cpp

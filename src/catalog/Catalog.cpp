@@ -13,6 +13,9 @@
 #endif
 #include "engine/remote/Remote.h"
 #include "engine/replay/Replay.h"
+#ifdef CBRIDGE_HAS_TFLITE
+#include "engine/tflite/Tflite.h"
+#endif
 
 namespace cbridge {
 
@@ -48,6 +51,10 @@ Registry Registry::builtin() {
   R.add(replayScheme());
 #ifdef CBRIDGE_HAS_ONNX
   R.add(onnxScheme());
+#endif
+  R.add(tfScheme());
+#ifdef CBRIDGE_HAS_TFLITE
+  R.add(tfliteScheme());
 #endif
   for (const ChannelScheme &Channel : channelSchemes())
     R.add(remoteScheme(Channel));

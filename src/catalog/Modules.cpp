@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "catalog/Modules.h"
 
+#include <cstdlib>
+#include <mutex>
+
 namespace cbridge {
 
 namespace {
@@ -36,6 +39,62 @@ Expected<const Module *> moduleWith(std::string_view Name,
                          "module " + (*Found)->file() + ": has no " + What +
                              " '" + std::string(Name) + "'");
   return Found;
+}
+
+namespace {
+
+/// TensorFlow's library tells on stderr that it uses oneDNN as soon as it is
+/// loaded, unless this is in the environment. Compiled models do not use it.
+class QuietTensorFlow {
+public:
+  QuietTensorFlow() : Given(std::getenv(Name) != nullptr) {
+    if (!Given)
+      ::setenv(Name, "0", 0);
+  }
+  ~QuietTensorFlow() {
+    if (!Given)
+      ::unsetenv(Name);
+  }
+  QuietTensorFlow(const QuietTensorFlow &) = delete;
+  QuietTensorFlow &operator=(const QuietTensorFlow &) = delete;
+
+private:
+  static constexpr const char *Name = "TF_ENABLE_ONEDNN_OPTS";
+  const bool Given;
+};
+
+/// The module in a file; loads one at a time.
+Expected<const Module *> loadTfModule(const std::string &File) {
+  static std::mutex Loading;
+  std::lock_guard<std::mutex> Lock(Loading);
+  QuietTensorFlow Quiet;
+  return Module::load(File);
+}
+
+} // namespace
+
+Scheme tfScheme() {
+  return {"tf",
+          "tf:FILE.so evaluates a model that TensorFlow has compiled",
+          {},
+          [](const RunnerString &R,
+             const Signature &Sig) -> Expected<EngineSource> {
+            if (R.target().empty())
+              return R.errorAtTarget(
+                  "expected a file that cbridge_add_tf_model has made");
+            Expected<const Module *> Found = loadTfModule(R.target());
+            if (!Found)
+              return Found.status();
+            const Scheme *Runner = (*Found)->runner("tf");
+            if (!Runner)
+              return Status::error(StatusCode::Unsupported,
+                                   "module " + (*Found)->file() +
+                                       ": has no runner 'tf'; those that "
+                                       "cbridge_add_tf_model makes have one");
+            Expected<EngineSource> Opened = Runner->Open(R, Sig);
+            return Opened ? std::move(Opened)
+                          : Opened.status().withContext(R.target());
+          }};
 }
 
 } // namespace cbridge

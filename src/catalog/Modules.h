@@ -19,6 +19,9 @@ Expected<const Module *> moduleWith(std::string_view Name,
                                                 std::string_view Name),
                                     const char *What);
 
+/// `tf:FILE.so`: a module that cbridge_add_tf_model has made.
+Scheme tfScheme();
+
 } // namespace cbridge
 
 #endif // CBRIDGE_CATALOG_MODULES_H

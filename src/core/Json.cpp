@@ -33,10 +33,12 @@ void appendUtf8(std::string &To, unsigned Point) {
 } // namespace
 
 bool JsonReader::fail(std::string Why) {
-  if (Failure.ok())
-    Failure = Status::error(StatusCode::Protocol,
-                            "JSON, byte " + std::to_string(At - Begin) + ": " +
-                                std::move(Why));
+  if (Failure.ok()) {
+    FailedAt = size_t(At - Begin);
+    Failure = Status::error(StatusCode::Protocol, "JSON, byte " +
+                                                      std::to_string(FailedAt) +
+                                                      ": " + std::move(Why));
+  }
   At = End;
   return false;
 }

@@ -87,6 +87,8 @@ public:
   bool fail(std::string Why);
   bool failed() const { return !Failure.ok(); }
   const Status &status() const { return Failure; }
+  /// The byte at which the first failure was found.
+  size_t failedAt() const { return FailedAt; }
 
 private:
   static constexpr int MaxDepth = 64;
@@ -123,6 +125,7 @@ private:
 
   const char *Begin, *At, *End;
   Status Failure;
+  size_t FailedAt = 0;
 };
 
 /// Text in quotes, with what JSON wants escaped. Other bytes stay as they are.

@@ -15,7 +15,7 @@ static int64_t fromEnd(Span<const int64_t> Shape, size_t I) {
   return I < Shape.size() ? Shape[Shape.size() - 1 - I] : 1;
 }
 
-static bool shapesFit(Span<const int64_t> A, Span<const int64_t> B) {
+bool shapesFit(Span<const int64_t> A, Span<const int64_t> B) {
   for (size_t I = 0; I < std::max(A.size(), B.size()); ++I) {
     int64_t OfA = fromEnd(A, I), OfB = fromEnd(B, I);
     if (OfA != OfB && OfA != Dynamic && OfB != Dynamic)

@@ -32,6 +32,9 @@ struct SignatureFit {
                                    const std::string &ModelName = "the model");
 };
 
+/// Whether shapes are equal but for leading extents of 1 and dynamic ones.
+bool shapesFit(Span<const int64_t> A, Span<const int64_t> B);
+
 /// Writes From as a tensor of To.size() extents has it: leading ones are added
 /// or left out.
 void alignExtents(Span<const int64_t> From, Span<int64_t> To);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Uses an installed CompilerBridge as others do: run.sh BUILD_DIR
-# From a prefix that was moved after the install: a CMake project, a pkg-config compile, a module.
+# From a prefix that was moved after the install: CMake projects, a pkg-config compile, a module.
 # From a clean environment outside the tree: pip install and import.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -40,6 +40,21 @@ if module_dir=$(dirname "$(find "$prefix" -name cbridge-grpc.so | grep .)"); the
   grep -q ' 45 instructions: inline, says the model' "$work/said"
 else
   echo "built without gRPC"
+fi
+
+say "cbridge_add_tf_model"
+if "$python" -c 'import importlib.util, sys; sys.exit(not importlib.util.find_spec("tensorflow"))'; then
+  # The tests may have made one.
+  saved=${SAVED_MODEL:-$work/saved}
+  if [[ ! -f $saved/saved_model.pb ]]; then
+    "$python" "$root/tests/tf/make_model.py" "$saved" "$work/expected"
+  fi
+  cmake -S "$root/tests/install/tf" -B "$work/tf" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCBRIDGE_TF_PYTHON="$python" -DSAVED_MODEL="$(realpath "$saved")"
+  cmake --build "$work/tf"
+  "$work/tf/tf_consumer" "tf:$work/tf/inliner.so?on_error=fail"
+else
+  echo "without TensorFlow"
 fi
 
 say "pkg-config"

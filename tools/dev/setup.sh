@@ -5,6 +5,7 @@ PKGS_BUILD=(g++ cmake ninja-build ccache)
 PKGS_EXAMPLES=(libflatbuffers-dev flatbuffers-compiler)
 PKGS_GRPC=(libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler)
 PKGS_TESTS=(libgtest-dev openssl "${PKGS_EXAMPLES[@]}" "${PKGS_GRPC[@]}")
+TFLITE_VERSION=2.21.0-1.5.14
 PKGS_CLANG=(clang-19 libclang-rt-19-dev llvm-19)
 PKGS_LINT=(clang-format-19 clang-tidy-19 shellcheck "${PKGS_TESTS[@]}")
 
@@ -104,6 +105,31 @@ need_onnxruntime_headers() {
   fi
 }
 
+# TFLite's C API: no package of Debian or Python has its library, one of Java's has. It is used without
+# Java. Version 2.8 of the plugin is what Debian's Maven takes by itself.
+fetch_tflite() {
+  local dir=$PWD/build/deps/tflite jar=tensorflow-lite-$TFLITE_VERSION-linux-x86_64.jar
+  rm -rf "$dir"
+  mkdir -p "$dir"
+  mvn -B -ntp -Dmaven.repo.local="$dir/maven" \
+    org.apache.maven.plugins:maven-dependency-plugin:2.8:copy \
+    "-Dartifact=org.bytedeco:tensorflow-lite:$TFLITE_VERSION:jar:linux-x86_64" \
+    "-DoutputDirectory=$dir"
+  unzip -q -j -d "$dir" "$dir/$jar" '*/libjnitensorflowlite.so'
+  rm -rf "$dir/maven" "${dir:?}/$jar"
+}
+
+# For the tests of tflite:, which skip what they need it for if CBRIDGE_TFLITE names none.
+need_tflite() {
+  if [[ -n ${CBRIDGE_TFLITE:-} ]]; then return; fi
+  CBRIDGE_TFLITE=$PWD/build/deps/tflite/libjnitensorflowlite.so
+  if [[ ! -f $CBRIDGE_TFLITE ]]; then
+    need maven unzip ca-certificates
+    step "TFLite's library" fetch_tflite
+  fi
+  export CBRIDGE_TFLITE
+}
+
 install_package() {
   .venv/bin/python -m pip install --disable-pip-version-check --no-build-isolation --no-deps .
 }
@@ -137,7 +163,10 @@ configure_and_build() { # PRESET [TARGET...]
 
 need_preset() { # PRESET
   case $1 in
-    dev) need "${PKGS_BUILD[@]}" "${PKGS_TESTS[@]}" ;;
+    dev)
+      need "${PKGS_BUILD[@]}" "${PKGS_TESTS[@]}"
+      need_frameworks # with TensorFlow, which compiles a model for the tests
+      ;;
     release) need "${PKGS_BUILD[@]}" "${PKGS_GRPC[@]}" ;;
     asan | tsan) need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_TESTS[@]}" ;;
     fuzz) need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_EXAMPLES[@]}" "${PKGS_GRPC[@]}" ;;

@@ -1,4 +1,4 @@
-"""Models out of Python: to ONNX, with what a pass must know about them.
+"""Models out of Python: to ONNX, with what a pass must know about them, and to TFLite.
 
 The frameworks are imported by the functions that need them.
 """
@@ -8,6 +8,7 @@ from ._keras import from_keras
 from ._model import add_metadata
 from ._new_model import new_model
 from ._signature import ModelError, Signature
+from ._tflite import saved_model_to_tflite
 from ._torch import from_torch
 
 __all__ = [
@@ -18,4 +19,5 @@ __all__ = [
     "from_keras",
     "from_torch",
     "new_model",
+    "saved_model_to_tflite",
 ]
