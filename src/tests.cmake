@@ -27,6 +27,10 @@ cbridge_add_test(NAME log_test
   SOURCES
     ${Src}/log/TrainingLogTest.cpp)
 
+cbridge_add_test(NAME engine_test
+  SOURCES
+    ${Src}/engine/SignatureFitTest.cpp)
+
 cbridge_add_test(NAME record_test
   SOURCES
     ${Src}/engine/replay/ReplayTest.cpp
@@ -62,3 +66,20 @@ cbridge_add_test(NAME shm_process_test
 cbridge_add_test(NAME alloc_test
   SOURCES
     ${Src}/runner/AllocationTest.cpp)
+
+if(CBRIDGE_WITH_ONNX)
+  # ./dev names the library in CBRIDGE_ONNXRUNTIME.
+  cbridge_add_test(NAME onnx_test
+    SOURCES
+      ${Src}/engine/onnx/OnnxTest.cpp)
+  # Of its own: its process must not have loaded the library.
+  cbridge_add_test(NAME ort_library_test
+    SOURCES
+      ${Src}/engine/onnx/OrtLibraryTest.cpp)
+  if(TARGET ort_library_test)
+    add_library(old_onnxruntime MODULE ${PROJECT_SOURCE_DIR}/tests/modules/old_onnxruntime.c)
+    add_dependencies(ort_library_test old_onnxruntime)
+    target_compile_definitions(ort_library_test PRIVATE
+      CBRIDGE_OLD_ONNXRUNTIME="$<TARGET_FILE:old_onnxruntime>")
+  endif()
+endif()

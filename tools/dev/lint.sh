@@ -28,6 +28,7 @@ check_paths() {
 cmd_lint() {
   need "${PKGS_BUILD[@]}" "${PKGS_LINT[@]}"
   need_venv
+  need_onnxruntime_headers
   KEEP_GOING=true
   step "clang-format" check_format
   step_once "clang-tidy" "$(hash_of .clang-tidy CMakeLists.txt CMakePresets.json cmake include src tests examples bench tools)" \

@@ -111,6 +111,7 @@ install_package() {
 need_package() {
   need "${PKGS_BUILD[@]}" "${PKGS_GRPC[@]}"
   need_venv
+  need_onnxruntime_headers
   step_once "python package" \
     "$(hash_of CMakeLists.txt cmake include proto src tools/cbridge python/CMakeLists.txt python/src pyproject.toml README.md)" \
     install_package
@@ -146,5 +147,6 @@ need_preset() { # PRESET
 
 build_preset() { # PRESET [TARGET...]
   need_preset "$1"
+  need_onnxruntime_headers
   step "build $1" configure_and_build "$@"
 }
