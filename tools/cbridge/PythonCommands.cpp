@@ -23,7 +23,11 @@ struct PythonCommand {
 };
 
 /// One line per command of `python -m compiler_bridge`.
-const std::vector<PythonCommand> PythonCommands = {};
+const std::vector<PythonCommand> PythonCommands = {
+    {"inspect", "show what is in an ONNX model"},
+    {"new-model", "write a random ONNX model for a signature"},
+    {"verify", "compare what engines make of an ONNX model"},
+};
 
 /// Whether the interpreter has the package; tells if it does not.
 bool hasPackage(const char *Python) {

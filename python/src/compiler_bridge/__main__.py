@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 
 from . import __version__
 
+
+def _command(module: str) -> Callable[[list[str]], int]:
+    """`main` of a module that is imported when it runs."""
+
+    def run(arguments: list[str]) -> int:
+        status: int = importlib.import_module(f".commands.{module}", __package__).main(arguments)
+        return status
+
+    return run
+
+
 # Name -> what it does, and the function that gets its arguments and gives the exit status. The
 # tool lists them, too: tools/cbridge/PythonCommands.cpp.
-COMMANDS: dict[str, tuple[str, Callable[[list[str]], int]]] = {}
+COMMANDS: dict[str, tuple[str, Callable[[list[str]], int]]] = {
+    "inspect": ("show what is in an ONNX model", _command("inspect")),
+    "new-model": ("write a random ONNX model for a signature", _command("new_model")),
+    "verify": ("compare what engines make of an ONNX model", _command("verify")),
+}
 
 
 def main(arguments: list[str]) -> int:

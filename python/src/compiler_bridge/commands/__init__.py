@@ -1,0 +1,1 @@
+"""The commands of `cbridge` that are written in Python, a file each."""

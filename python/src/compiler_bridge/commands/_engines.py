@@ -1,0 +1,121 @@
+"""What can evaluate an ONNX model, for `cbridge verify`."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from ..errors import BridgeError
+from ..export import _check, _model
+from ..export._samples import Array
+from ..export._signature import ModelError, Signature
+from ..runner import Runner
+from ..spec import TensorSpec
+
+Answers = dict[str, Any]
+Evaluate = Callable[[dict[str, Array]], Answers]
+
+
+class Absent(Exception):  # noqa: N818 - not an error
+    """Why an engine does not take part."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The model that is looked at."""
+
+    path: str
+    model: Any
+    graph: Signature
+    custom_ops: str | None
+
+
+def _reference(subject: Subject) -> Evaluate:
+    reference = _model.require("onnx.reference", "verify")
+    ours = {"", "ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training"}
+    functions = {(function.domain, function.name) for function in subject.model.functions}
+    for graph in _model.all_graphs(subject.model.graph):
+        for node in graph.node:
+            if node.domain not in ours and (node.domain, node.op_type) not in functions:
+                raise Absent(f"has no operator {node.domain}::{node.op_type}")
+    try:
+        evaluator = reference.ReferenceEvaluator(subject.model)
+    except Exception as error:
+        raise Absent(f"does not take the model: {_check.first_line(error)}") from None
+    names = [spec.name for spec in subject.graph.outputs]
+
+    def evaluate(sample: dict[str, Array]) -> Answers:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return dict(zip(names, evaluator.run(names, sample), strict=True))
+
+    return evaluate
+
+
+def _onnxruntime(subject: Subject) -> Evaluate:
+    try:
+        _model.require("onnxruntime", "ONNX Runtime")
+    except ModelError as error:
+        raise Absent(str(error)) from None
+    session = _check.session(subject.path, subject.custom_ops)
+    names = [spec.name for spec in subject.graph.outputs]
+    return lambda sample: dict(zip(names, session.run(names, sample), strict=True))
+
+
+def _runner(scheme: str) -> Callable[[Subject], Evaluate]:
+    """One of our own engines, with the signature that a pass would have."""
+
+    def start(subject: Subject) -> Evaluate:
+        options = "?on_error=fail"
+        if subject.custom_ops:
+            options += f"&custom_ops={quote(os.path.abspath(subject.custom_ops))}"
+        signature = _model.used_signature(subject.model)
+        address = f"{scheme}:{quote(os.path.abspath(subject.path))}{options}"
+        try:
+            runner = Runner(address, signature.inputs, signature.outputs)
+        except ValueError as error:
+            if f"there is no scheme '{scheme}:'" in str(error):
+                raise Absent("not in this build") from None
+            raise ModelError(f"{scheme}: {_check.first_line(error)}") from None
+        except BridgeError as error:
+            raise ModelError(f"{scheme}: {_check.first_line(error)}") from None
+        ranks = {spec.name: len(spec.shape) for spec in signature.inputs}
+        models = {spec.name: spec for spec in subject.graph.outputs}
+
+        def evaluate(sample: dict[str, Array]) -> Answers:
+            # The pass's tensors may differ from the model's in leading ones.
+            features = {name: _ranked(value, ranks[name]) for name, value in sample.items()}
+            answers = runner.evaluate({name: _plain(value) for name, value in features.items()})
+            return {name: _array(answer, models[name]) for name, answer in answers.items()}
+
+        return evaluate
+
+    return start
+
+
+def _ranked(value: Array, rank: int) -> Array:
+    ones = (1,) * max(0, rank - value.ndim)
+    return value.reshape(ones + value.shape[max(0, value.ndim - rank) :])
+
+
+def _plain(value: Array) -> Any:
+    return value.tolist() if value.dtype == object else value
+
+
+def _array(answer: Any, spec: TensorSpec) -> Array:
+    array = np.array(answer, dtype=object) if spec.dtype == "str" else np.asarray(answer)
+    return _ranked(array, len(spec.shape))
+
+
+# Name -> how it is started. The first that takes part is what the others are compared with.
+ENGINES: dict[str, Callable[[Subject], Evaluate]] = {
+    "reference": _reference,
+    "onnxruntime": _onnxruntime,
+    "onnx": _runner("onnx"),
+}

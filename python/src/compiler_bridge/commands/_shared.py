@@ -1,0 +1,57 @@
+"""What the commands share: arguments and errors as the tool in C++ has them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from ..export import ModelError
+
+TROUBLE = 2
+
+
+class Parser(argparse.ArgumentParser):
+    """One line for a mistake, and no abbreviations."""
+
+    def __init__(self, command: str, description: str, **options: Any) -> None:
+        super().__init__(
+            prog=f"cbridge {command}",
+            description=description,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            **options,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        print(f"cbridge: {message}; see --help", file=sys.stderr)
+        sys.exit(TROUBLE)
+
+
+def positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
+def run(parser: Parser, words: list[str], command: Callable[[argparse.Namespace], int]) -> int:
+    """Runs a command; what goes wrong is one line and exit status 2."""
+    try:
+        arguments = parser.parse_args(words)
+        status = command(arguments)
+        sys.stdout.flush()
+        return status
+    except SystemExit as left:
+        return left.code if isinstance(left.code, int) else TROUBLE
+    except ModelError as error:
+        print(f"cbridge: {error}", file=sys.stderr)
+    except BrokenPipeError:
+        # Nobody reads any more; nothing may be written when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        print(f"cbridge: {name}{error.strerror or error}", file=sys.stderr)
+    return TROUBLE

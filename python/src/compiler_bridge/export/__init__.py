@@ -1,0 +1,21 @@
+"""Models out of Python: to ONNX, with what a pass must know about them.
+
+The frameworks are imported by the functions that need them.
+"""
+
+from ._jax import from_jax
+from ._keras import from_keras
+from ._model import add_metadata
+from ._new_model import new_model
+from ._signature import ModelError, Signature
+from ._torch import from_torch
+
+__all__ = [
+    "ModelError",
+    "Signature",
+    "add_metadata",
+    "from_jax",
+    "from_keras",
+    "from_torch",
+    "new_model",
+]

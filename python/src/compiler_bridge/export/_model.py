@@ -1,0 +1,237 @@
+"""ONNX models as this package sees them: files, signatures, metadata."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..spec import TensorSpec
+from ._signature import ModelError, Signature, parse_signature, signature_json
+
+PathLike = str | os.PathLike[str]
+
+FORMAT = "1"
+TEXT_KEYS = ("name", "version", "training_data", "license")
+
+# TensorProto.DataType by the names of TensorSpec.
+ELEMENT_TYPES = {
+    "float32": 1,
+    "uint8": 2,
+    "int8": 3,
+    "uint16": 4,
+    "int16": 5,
+    "int32": 6,
+    "int64": 7,
+    "str": 8,
+    "bool": 9,
+    "float64": 11,
+    "uint32": 12,
+    "uint64": 13,
+}
+_NAMES = {number: name for name, number in ELEMENT_TYPES.items()}
+
+
+def require(module: str, needed_for: str, extra: str = "onnx") -> Any:
+    """Imports what only some functions need."""
+    if module == "onnxruntime":
+        # It writes an event database as soon as it is loaded, unless it is told before.
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        top = module.partition(".")[0]
+        if isinstance(error, ModuleNotFoundError) and error.name == top:
+            raise ModelError(
+                f"{needed_for} needs the package {top!r}: pip install 'compiler-bridge[{extra}]'"
+            ) from None
+        raise ModelError(f"{needed_for} needs {module!r}, which cannot be imported: {error}") from (
+            error
+        )
+
+
+def load(path: PathLike, needed_for: str, *, weights: bool = True) -> Any:
+    """The ModelProto of a file; with the weights that lie in other files, unless told not to."""
+    onnx = require("onnx", needed_for)
+    name = os.fspath(path)
+    if Path(name).is_dir():
+        raise ModelError(f"{name}: is a directory; only ONNX files are understood")
+    try:
+        model = onnx.load(name, load_external_data=False)
+    except OSError as error:
+        raise ModelError(f"{name}: {error.strerror or error}") from None
+    except Exception:
+        raise ModelError(f"{name}: is no ONNX model, or not all of one") from None
+    if not model.HasField("graph") or not (model.graph.node or model.graph.output):
+        raise ModelError(f"{name}: is no ONNX model: it has no graph")
+    if weights:
+        try:
+            onnx.load_external_data_for_model(model, str(Path(name).parent))
+        except Exception as error:
+            raise ModelError(f"{name}: weights in another file: {error}") from None
+    return model
+
+
+def save(model: Any, path: PathLike) -> None:
+    """Writes the file whole or not at all."""
+    name = os.fspath(path)
+    try:
+        data = model.SerializeToString()
+    except Exception:
+        raise ModelError(f"{name}: the model is larger than 2 GB, which one file cannot be") from (
+            None
+        )
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(
+            prefix=f".{Path(name).name}.", dir=str(Path(name).parent)
+        )
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, name)
+    except OSError as error:
+        if temporary:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        raise ModelError(f"{name}: {error.strerror}") from None
+
+
+def type_name(number: int) -> str:
+    """The name of an element type: ours, or else ONNX's."""
+    if number in _NAMES:
+        return _NAMES[number]
+    onnx = importlib.import_module("onnx")
+    try:
+        return str(onnx.TensorProto.DataType.Name(number)).lower()
+    except ValueError:
+        return f"type {number}"
+
+
+def _graph_tensor(value: Any, side: str) -> TensorSpec:
+    if value.type.WhichOneof("value") != "tensor_type":
+        kind = value.type.WhichOneof("value") or "value without a type"
+        raise ModelError(f"{side} {value.name!r}: is a {kind}, no tensor")
+    tensor = value.type.tensor_type
+    if tensor.elem_type not in _NAMES:
+        raise ModelError(
+            f"{side} {value.name!r}: {type_name(tensor.elem_type)} is no element type of a pass"
+        )
+    if not tensor.HasField("shape"):
+        raise ModelError(f"{side} {value.name!r}: has no rank")
+    shape = [d.dim_value if d.HasField("dim_value") else -1 for d in tensor.shape.dim]
+    return TensorSpec(value.name, _NAMES[tensor.elem_type], shape)
+
+
+def graph_inputs(graph: Any) -> list[Any]:
+    """The inputs that must be given; those with a default value need not."""
+    defaults = {tensor.name for tensor in graph.initializer}
+    defaults |= {tensor.values.name for tensor in graph.sparse_initializer}
+    return [value for value in graph.input if value.name not in defaults]
+
+
+def graph_signature(model: Any) -> Signature:
+    return Signature(
+        tuple(_graph_tensor(value, "input") for value in graph_inputs(model.graph)),
+        tuple(_graph_tensor(value, "output") for value in model.graph.output),
+    )
+
+
+def metadata(model: Any) -> dict[str, str]:
+    return {entry.key: entry.value for entry in model.metadata_props}
+
+
+def stated_signature(model: Any) -> Signature | None:
+    """What the metadata says that the pass sees; None if it says nothing."""
+    text = metadata(model).get("cbridge.signature")
+    return None if text is None else parse_signature(text, "cbridge.signature")
+
+
+def used_signature(model: Any) -> Signature:
+    """The signature that a pass would have: the stated one if there is one."""
+    return stated_signature(model) or graph_signature(model)
+
+
+def write_metadata(model: Any, signature: Signature | None, **texts: str | None) -> None:
+    """Sets what is given and keeps the rest."""
+    known = metadata(model)
+    known["cbridge.format"] = FORMAT
+    for key, text in texts.items():
+        if text is not None:
+            if not isinstance(text, str):
+                raise ModelError(f"{key}: {text!r} is no text")
+            known[f"cbridge.{key}"] = text
+    if signature is not None:
+        known["cbridge.signature"] = signature_json(signature)
+    del model.metadata_props[:]
+    for key in sorted(known):
+        model.metadata_props.add(key=key, value=known[key])
+
+
+def add_metadata(
+    path: PathLike,
+    inputs: Sequence[TensorSpec] | None = None,
+    outputs: Sequence[TensorSpec] | TensorSpec | None = None,
+    *,
+    name: str | None = None,
+    version: str | None = None,
+    training_data: str | None = None,
+    license: str | None = None,  # noqa: A002 - what it is called
+) -> None:
+    """Writes our metadata into a model that is there already.
+
+    Without `inputs` and `outputs` the signature is that of the graph. What is None keeps its value.
+    """
+    model = load(path, "metadata", weights=False)
+    try:
+        graph = graph_signature(model)
+        if inputs is None and outputs is None:
+            wanted = stated_signature(model) or graph
+        else:
+            wanted = Signature.of(
+                graph.inputs if inputs is None else inputs,
+                graph.outputs if outputs is None else outputs,
+            )
+        wanted.check_fit(graph)
+        write_metadata(
+            model,
+            wanted,
+            name=name,
+            version=version,
+            training_data=training_data,
+            license=license,
+        )
+    except ModelError as error:
+        raise ModelError(f"{os.fspath(path)}: {error}") from None
+    save(model, path)
+
+
+def to_array(tensor: Any) -> np.ndarray[Any, Any]:
+    """The values of an initializer."""
+    numpy_helper = importlib.import_module("onnx.numpy_helper")
+    array: np.ndarray[Any, Any] = numpy_helper.to_array(tensor)
+    return array
+
+
+def subgraphs(node: Any) -> Iterator[Any]:
+    """The bodies of loops and branches."""
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def all_graphs(graph: Any) -> Iterator[Any]:
+    """The graph and all those inside it."""
+    yield graph
+    for node in graph.node:
+        for inner in subgraphs(node):
+            yield from all_graphs(inner)
