@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 #include <unistd.h>
 
@@ -115,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, BadOperatorsTest,
     testing::Values(Case{"fails", "Fails", "I dislike this x"},
                     Case{"throws", "Throws", "I throw at this x"},
-                    Case{"throws_number", "", ""}),
+                    Case{"throws_number", "", "unknown exception"}),
     [](const auto &Info) { return std::string(Info.param.Model); });
 
 TEST(CustomOpsTest, LibrariesThatCannotBeUsed) {
@@ -147,13 +148,24 @@ TEST(CustomOpsTest, LibrariesThatCannotBeUsed) {
   }
 }
 
-// Our own library is not looked for then, so that its operators are unknown.
 TEST(CustomOpsTest, ModelsWithoutTheirOperators) {
   Expected<Model> M = Model::open("onnx:" + fileOf("fails"), twoIntegers());
   ASSERT_TRUE(M);
   std::string Why = M->whyNot().message();
   EXPECT_NE(Why.find(fileOf("fails")), Why.npos) << Why;
   EXPECT_NE(Why.find("Fails"), Why.npos) << Why;
+}
+
+TEST(CustomOpsTest, OurLibraryIsNotThere) {
+  ::unsetenv("CBRIDGE_MODULE_PATH");
+  Expected<Model> M =
+      Model::open("onnx:" + fileOf("bucketize_float"),
+                  {{TensorSpec::create<float>("x", {1}),
+                    TensorSpec::create<float>("boundaries", {1})},
+                   TensorSpec::create<int64_t>("left", {1})});
+  ASSERT_TRUE(M);
+  std::string Why = M->whyNot().message();
+  EXPECT_NE(Why.find("cbridge-onnx-ops.so"), Why.npos) << Why;
 }
 
 TEST(CustomOpsTest, SeveralLibraries) {
