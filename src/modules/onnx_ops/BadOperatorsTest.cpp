@@ -104,7 +104,7 @@ TEST_P(BadOperatorsTest, FailsOneEvaluation) {
     Said = All.size();
   }
   EXPECT_EQ(Fallback, 42);
-  for (std::string Part :
+  for (const std::string &Part :
        {fileOf(GetParam().Model), std::string(GetParam().Operator),
         std::string(GetParam().Says)})
     EXPECT_NE(Why.find(Part), Why.npos) << Why;

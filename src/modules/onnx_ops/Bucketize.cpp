@@ -29,7 +29,8 @@ struct Kernel {
 
 // One operator for each element type: a model with another is refused when it
 // is opened.
-template <typename T> constexpr ONNXTensorElementDataType TypeOf;
+template <typename T>
+constexpr auto TypeOf = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
 template <> constexpr auto TypeOf<float> = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
 template <>
 constexpr auto TypeOf<double> = ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE;

@@ -71,7 +71,7 @@ int64_t count(T X, const std::vector<T> &Boundaries, bool Right) {
 
 template <typename T> class BucketizeTest : public testing::Test {};
 using Types = testing::Types<float, double, int32_t, int64_t>;
-TYPED_TEST_SUITE(BucketizeTest, Types);
+TYPED_TEST_SUITE(BucketizeTest, Types, );
 
 } // namespace
 

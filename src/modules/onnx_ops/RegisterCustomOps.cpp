@@ -67,11 +67,13 @@ unsigned minorVersion(const char *Version) {
 
 } // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the name is ONNX Runtime's
 extern "C" __attribute__((visibility("default"))) OrtStatus *ORT_API_CALL
 RegisterCustomOps(OrtSessionOptions *Options, const OrtApiBase *Base);
 
 OrtStatus *ORT_API_CALL RegisterCustomOps(OrtSessionOptions *Options,
                                           const OrtApiBase *Base) {
+  // NOLINTEND(readability-identifier-naming)
   // Asking for an API that it does not have would make it print.
   const char *Version = Base->GetVersionString();
   const OrtApi *Api =

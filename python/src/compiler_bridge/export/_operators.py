@@ -94,18 +94,20 @@ def _common_type(x: Any, boundaries: Any) -> str:
 
 def reference_operators() -> list[Any]:
     """Our operators for `onnx.reference.ReferenceEvaluator(..., new_ops=)`."""
-    op_run = _model.require("onnx.reference.op_run", "a check")
+    return [_bucketize_reference(_model.require("onnx.reference.op_run", "a check"))]
 
+
+def _bucketize_reference(op_run: Any) -> Any:
     class Bucketize(op_run.OpRun):  # type: ignore[misc]
         op_domain = DOMAIN
 
         def _run(self, x: Any, boundaries: Any, right: int | None = None) -> tuple[Any]:
             if boundaries.ndim != 1:
                 raise ValueError(f"Bucketize: 'boundaries' has {boundaries.ndim} extents")
-            # NumPy sorts NaN to the end, as our operator does; it finds none among the boundaries.
-            if not np.all(boundaries[:-1] <= boundaries[1:]) or np.isnan(boundaries).any():
+            if np.isnan(boundaries).any() or not np.all(boundaries[:-1] <= boundaries[1:]):
                 raise ValueError("Bucketize: boundaries are not sorted")
-            side = "right" if right else "left"
-            return (np.searchsorted(boundaries, x, side).astype(np.int64).reshape(x.shape),)
+            # NumPy, too, has NaN above all.
+            found = np.searchsorted(boundaries, x, "right" if right else "left")
+            return (np.asarray(found, np.int64),)
 
-    return [Bucketize]
+    return Bucketize
