@@ -47,6 +47,12 @@ public:
                               const Registry &Schemes,
                               FallbackSink OnFallback = nullptr);
 
+  /// What the model of RunnerString itself takes and gives, for programs that
+  /// have no signature of their own. Unsupported, if only its user knows that.
+  static Expected<Signature> describe(std::string_view RunnerString);
+  static Expected<Signature> describe(std::string_view RunnerString,
+                                      const Registry &Schemes);
+
   /// A handle for one thread. Never fails: a runner that cannot be made
   /// abstains.
   MLModelRunner runner() const;

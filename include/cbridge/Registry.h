@@ -34,6 +34,8 @@ struct Scheme {
   /// Of a module that has a channel of the same name: whether a string is for
   /// this scheme and not for the channel. Null: all are.
   std::function<bool(const RunnerString &)> Claims = nullptr;
+  /// What the model itself takes and gives. Null: only its user knows.
+  std::function<Expected<Signature>(const RunnerString &)> Describe = nullptr;
 };
 
 /// The schemes that runner strings may name: a plain object, filled by hand.

@@ -72,4 +72,8 @@ Expected<Model> Model::open(std::string_view RunnerString, Signature Sig,
               std::move(OnFallback));
 }
 
+Expected<Signature> Model::describe(std::string_view RunnerString) {
+  return describe(RunnerString, Registry::builtin());
+}
+
 } // namespace cbridge

@@ -33,6 +33,7 @@ namespace {
 
 /// What does not fit, in one message.
 struct Complaints {
+  const std::string &PassName, &ModelName;
   StatusCode Code = StatusCode::Ok;
   std::string Text;
 
@@ -40,17 +41,22 @@ struct Complaints {
     Code = Code == StatusCode::Ok ? Why : Code;
     Text += (Text.empty() ? "" : "; ") + What;
   }
+  /// Complains that one side wants what the other does not have.
+  void lacks(std::string Tensor, const std::string &Wants,
+             const std::string &Who, const std::string &Other,
+             const std::string &Has) {
+    Tensor.append("': ").append(Who).append(Wants);
+    add(StatusCode::Unsupported, Tensor.append(", ").append(Other).append(Has));
+  }
   /// Complains if two tensors of one name differ.
-  void compare(const char *Side, const TensorSpec &Pass,
-               const TensorSpec &Model, const char *PassVerb,
-               const char *ModelVerb) {
+  void compare(bool Input, const TensorSpec &Pass, const TensorSpec &Model) {
     bool SameType = Pass.type() == Model.type();
     if (SameType && shapesFit(Pass.shape(), Model.shape()))
       return;
     add(SameType ? StatusCode::ShapeMismatch : StatusCode::TypeMismatch,
-        std::string(Side) + " '" + Pass.name() + "': the model " + ModelVerb +
-            " " + Model.typeAndShape() + ", the pass " + PassVerb + " " +
-            Pass.typeAndShape());
+        (Input ? "input '" : "output '") + Pass.name() + "': " + ModelName +
+            (Input ? " wants " : " gives ") + Model.typeAndShape() + ", " +
+            PassName + (Input ? " gives " : " wants ") + Pass.typeAndShape());
   }
 };
 
@@ -64,28 +70,27 @@ std::string listed(const std::vector<TensorSpec> &Specs) {
 } // namespace
 
 Expected<SignatureFit> SignatureFit::of(const Signature &Pass,
-                                        const Signature &Model) {
+                                        const Signature &Model,
+                                        const std::string &PassName,
+                                        const std::string &ModelName) {
   SignatureFit Fit;
-  Complaints Wrong;
+  Complaints Wrong{PassName, ModelName, StatusCode::Ok, ""};
   for (const TensorSpec &Wanted : Model.inputs()) {
     std::optional<size_t> I = Pass.inputIndex(Wanted.name());
     if (I)
-      Wrong.compare("input", Pass.inputs()[*I], Wanted, "gives", "wants");
+      Wrong.compare(/*Input=*/true, Pass.inputs()[*I], Wanted);
     else
-      Wrong.add(StatusCode::Unsupported,
-                "input '" + Wanted.name() + "': the model wants " +
-                    Wanted.typeAndShape() + ", the pass has no such feature");
+      Wrong.lacks("input '" + Wanted.name(), " wants " + Wanted.typeAndShape(),
+                  ModelName, PassName, " has no such feature");
     Fit.Inputs.push_back(I.value_or(0));
   }
   for (const TensorSpec &Wanted : Pass.outputs()) {
     std::optional<size_t> I = Model.outputIndex(Wanted.name());
     if (I)
-      Wrong.compare("output", Wanted, Model.outputs()[*I], "wants", "gives");
+      Wrong.compare(/*Input=*/false, Wanted, Model.outputs()[*I]);
     else
-      Wrong.add(StatusCode::Unsupported, "output '" + Wanted.name() +
-                                             "': the pass wants it, the model "
-                                             "has " +
-                                             listed(Model.outputs()));
+      Wrong.lacks("output '" + Wanted.name(), " wants it", PassName, ModelName,
+                  " has " + listed(Model.outputs()));
     Fit.Outputs.push_back(I.value_or(0));
   }
   if (Wrong.Code != StatusCode::Ok)

@@ -24,9 +24,12 @@ struct SignatureFit {
   /// Of each decision that the pass wants: the model's output.
   std::vector<size_t> Outputs;
 
-  /// Fails with a message that names all that do not fit.
+  /// Fails with a message that names all that do not fit, and the two sides as
+  /// given.
   static Expected<SignatureFit> of(const Signature &Pass,
-                                   const Signature &Model);
+                                   const Signature &Model,
+                                   const std::string &PassName = "the pass",
+                                   const std::string &ModelName = "the model");
 };
 
 /// Writes From as a tensor of To.size() extents has it: leading ones are added

@@ -16,7 +16,8 @@ TensorSpec floats(std::string Name, std::vector<int64_t> Shape) {
   return TensorSpec::create<float>(std::move(Name), std::move(Shape));
 }
 
-bool shapesFit(std::vector<int64_t> Pass, std::vector<int64_t> Model) {
+bool shapesFit(const std::vector<int64_t> &Pass,
+               const std::vector<int64_t> &Model) {
   TensorSpec Y = floats("y", {1});
   return bool(
       SignatureFit::of({{floats("x", Pass)}, Y}, {{floats("x", Model)}, Y}));

@@ -24,7 +24,31 @@ private:
   Status Why;
 };
 
+Status checkKeys(const RunnerString &R, const Scheme &Of) {
+  std::vector<std::string_view> Keys = {"on_error", "record"};
+  Keys.insert(Keys.end(), Of.Keys.begin(), Of.Keys.end());
+  return R.checkKeys(Keys);
+}
+
 } // namespace
+
+Expected<Signature> Model::describe(std::string_view Text,
+                                    const Registry &Schemes) {
+  Expected<RunnerString> Parsed = RunnerString::parse(Text);
+  if (!Parsed)
+    return Parsed.status();
+  Expected<Scheme> Found = Schemes.lookUp(*Parsed);
+  if (!Found)
+    return Found.status();
+  if (Status S = checkKeys(*Parsed, *Found); !S)
+    return S;
+  if (!Found->Describe)
+    return Status::error(StatusCode::Unsupported,
+                         "'" + Found->Name +
+                             ":' does not know what its models take and give: "
+                             "its user has to say it");
+  return Found->Describe(*Parsed);
+}
 
 Expected<Model> Model::open(std::string_view Text, Signature Sig,
                             const Registry &Schemes, FallbackSink OnFallback) {
@@ -34,12 +58,9 @@ Expected<Model> Model::open(std::string_view Text, Signature Sig,
   Expected<Scheme> Found = Schemes.lookUp(*Parsed);
   if (!Found && Found.status().code() == StatusCode::InvalidArgument)
     return Found.status();
-  if (Found) {
-    std::vector<std::string_view> Keys = {"on_error", "record"};
-    Keys.insert(Keys.end(), Found->Keys.begin(), Found->Keys.end());
-    if (Status S = Parsed->checkKeys(Keys); !S)
+  if (Found)
+    if (Status S = checkKeys(*Parsed, *Found); !S)
       return S;
-  }
   Expected<std::string> OnError =
       Parsed->choice("on_error", {"fallback", "fail"});
   if (!OnError)

@@ -158,7 +158,20 @@ private:
 
 } // namespace
 
+/// What a model itself takes and gives.
+static nb::tuple describe(nb::str Text) {
+  std::string Runner = encode(Text);
+  Expected<Signature> Sig = [&] {
+    nb::gil_scoped_release Release;
+    return Model::describe(Runner);
+  }();
+  if (!Sig)
+    raise(Sig.status());
+  return nb::make_tuple(fromSpecs(Sig->inputs()), fromSpecs(Sig->outputs()));
+}
+
 void bindRunner(nb::module_ &M) {
+  M.def("describe", describe, nb::arg("runner"));
   nb::class_<PyRunner>(M, "Runner")
       .def(
           "__init__",

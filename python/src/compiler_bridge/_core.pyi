@@ -5,6 +5,8 @@ import numpy as np
 
 from .spec import RawSpec
 
+def describe(runner: str) -> tuple[list[RawSpec], list[RawSpec]]: ...
+
 class Request:
     """One question of a compiler. Behaves like a read-only mapping of feature names to arrays."""
 

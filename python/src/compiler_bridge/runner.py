@@ -23,6 +23,9 @@ class Runner(Closing):
                         TensorSpec("unroll", "int64"))
         runner.evaluate({"trip_count": 128})["unroll"].item()
 
+    A model that knows what it takes and gives, such as that of `onnx:FILE`, needs no specs:
+    `Runner("onnx:policy.onnx")`, see `inputs` and `outputs`.
+
     Features keep their values between calls. One thread at a time. That the model was left for the
     heuristic, or that decisions cannot be recorded, is a warning of the logger `compiler_bridge`,
     once.
@@ -31,13 +34,17 @@ class Runner(Closing):
     def __init__(
         self,
         runner: str,
-        inputs: Sequence[TensorSpec],
-        outputs: Sequence[TensorSpec] | TensorSpec,
+        inputs: Sequence[TensorSpec] | None = None,
+        outputs: Sequence[TensorSpec] | TensorSpec | None = None,
     ) -> None:
-        self._runner: _core.Runner | None = _core.Runner(
-            runner, raw_specs(inputs), raw_specs(outputs)
+        if (inputs is None) != (outputs is None):
+            raise TypeError("give both inputs and outputs, or neither")
+        raw_in, raw_out = (
+            _core.describe(runner) if inputs is None else (raw_specs(inputs), raw_specs(outputs))
         )
-        self._outputs = [name for name, _, _ in raw_specs(outputs)]
+        self.inputs = [TensorSpec.from_raw(raw) for raw in raw_in]
+        self.outputs = [TensorSpec.from_raw(raw) for raw in raw_out]
+        self._runner: _core.Runner | None = _core.Runner(runner, raw_in, raw_out)
 
     def close(self) -> None:
         """Ends the session with the model."""
@@ -79,7 +86,7 @@ class Runner(Closing):
             return taken
 
     def _note(self, taken: Any) -> None:
-        values = taken if isinstance(taken, Mapping) else {self._outputs[0]: taken}
+        values = taken if isinstance(taken, Mapping) else {self.outputs[0].name: taken}
         # What the outputs cannot hold is not recorded, as in C++.
         with contextlib.suppress(BridgeError, ValueError, KeyError, TypeError):
             self._open.note_fallback(dict(values))

@@ -16,6 +16,8 @@ namespace {
 
 Expected<onnx::OnnxOptions> readOptions(const RunnerString &R) {
   onnx::OnnxOptions Options;
+  if (R.target().empty())
+    return R.errorAtTarget("expected a file: onnx:FILE.onnx");
   if (R.has("threads")) {
     std::string Text = R.option("threads");
     const char *End = Text.data() + Text.size();
@@ -48,8 +50,6 @@ makeRunner(const std::shared_ptr<const onnx::OnnxModel> &Model) {
 }
 
 Expected<EngineSource> openOnnx(const RunnerString &R, const Signature &Sig) {
-  if (R.target().empty())
-    return R.errorAtTarget("expected a file: onnx:FILE.onnx");
   Expected<onnx::OnnxOptions> Options = readOptions(R);
   if (!Options)
     return Options.status();
@@ -59,13 +59,22 @@ Expected<EngineSource> openOnnx(const RunnerString &R, const Signature &Sig) {
   return EngineSource([Model = *Model] { return makeRunner(Model); });
 }
 
+Expected<Signature> describeOnnx(const RunnerString &R) {
+  Expected<onnx::OnnxOptions> Options = readOptions(R);
+  if (!Options)
+    return Options.status();
+  return onnx::OnnxModel::signatureOf(R.target(), *Options);
+}
+
 } // namespace
 
 Scheme onnxScheme() {
-  return {"onnx",
-          "onnx:FILE.onnx asks ONNX Runtime in this process",
-          {"threads", "custom_ops"},
-          openOnnx};
+  Scheme Made{"onnx",
+              "onnx:FILE.onnx asks ONNX Runtime in this process",
+              {"threads", "custom_ops"},
+              openOnnx};
+  Made.Describe = describeOnnx;
+  return Made;
 }
 
 } // namespace cbridge

@@ -205,7 +205,7 @@ Status OnnxEngine::fetchOutputs() {
   std::vector<OrtOwned<OrtValue>> Held;
   for (size_t V = 0; V < Count; ++V)
     Held.emplace_back(Values[V], OrtRelease<OrtValue>{Api.ReleaseValue});
-  Allocator->Free(Allocator, Values);
+  Allocator->Free(Allocator, static_cast<void *>(Values));
   size_t Next = 0;
   for (bool Fixed : {true, false})
     for (size_t I = 0; I < Outputs.size(); ++I) {

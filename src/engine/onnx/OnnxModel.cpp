@@ -68,7 +68,7 @@ OnnxModel::sessionOptions(const OnnxFile &About, const OnnxOptions &O) {
   return Made;
 }
 
-/// What the graph has, and how it fits the pass.
+/// Finds out what the graph has.
 Status OnnxModel::describe(const OnnxFile &About) {
   std::vector<TensorSpec> Inputs, Outputs;
   // A tensor without a shape may have any rank, the pass's as well.
@@ -97,25 +97,15 @@ Status OnnxModel::describe(const OnnxFile &About) {
       return T.Spec.status().withContext("output");
   }
   Graph = Signature(std::move(Inputs), std::move(Outputs));
-  if (Status S = checkDeclared(About); !S)
-    return S;
-  Expected<SignatureFit> Fits = SignatureFit::of(Pass, Graph);
-  if (Fits)
-    Fit = std::move(*Fits);
-  return Fits.status();
-}
-
-/// The metadata must not promise what the graph does not have.
-Status OnnxModel::checkDeclared(const OnnxFile &About) const {
+  // The metadata must not promise what the graph does not have.
   if (!About.Declared)
     return Status();
-  Expected<SignatureFit> Fits = SignatureFit::of(*About.Declared, Graph);
+  Expected<SignatureFit> Fits =
+      SignatureFit::of(*About.Declared, Graph, "the metadata", "the graph");
   return Fits ? Status()
-              : Status::error(
-                    StatusCode::Unsupported,
-                    "metadata 'cbridge.signature' (here: the pass) does not "
-                    "fit the graph: " +
-                        Fits.status().message());
+              : Status::error(StatusCode::Unsupported,
+                              "metadata 'cbridge.signature': " +
+                                  Fits.status().message());
 }
 
 Status OnnxModel::load(Bytes Content, const OnnxFile &About,
@@ -155,8 +145,8 @@ Status OnnxModel::load(Bytes Content, const OnnxFile &About,
   return describe(About);
 }
 
-Expected<std::shared_ptr<const OnnxModel>>
-OnnxModel::open(const std::string &File, const Signature &Pass,
+Expected<std::shared_ptr<OnnxModel>>
+OnnxModel::read(const std::string &File, const Signature &Pass,
                 const OnnxOptions &Options) {
   Expected<os::FileContent> Content = os::readFile(File, OnnxFile::MaxSize);
   if (!Content) // it names the file itself
@@ -170,7 +160,30 @@ OnnxModel::open(const std::string &File, const Signature &Pass,
   std::shared_ptr<OnnxModel> Made(new OnnxModel(**Ort, File, Pass));
   if (Status S = Made->load(Content->bytes(), *About, Options); !S)
     return S.withContext(File);
-  return std::shared_ptr<const OnnxModel>(std::move(Made));
+  if (About->Declared)
+    Made->Declared = std::move(About->Declared);
+  return Made;
+}
+
+Expected<std::shared_ptr<const OnnxModel>>
+OnnxModel::open(const std::string &File, const Signature &Pass,
+                const OnnxOptions &Options) {
+  Expected<std::shared_ptr<OnnxModel>> Made = read(File, Pass, Options);
+  if (!Made)
+    return Made.status();
+  Expected<SignatureFit> Fits = SignatureFit::of(Pass, (*Made)->Graph);
+  if (!Fits)
+    return Fits.status().withContext(File);
+  (*Made)->Fit = std::move(*Fits);
+  return std::shared_ptr<const OnnxModel>(std::move(*Made));
+}
+
+Expected<Signature> OnnxModel::signatureOf(const std::string &File,
+                                           const OnnxOptions &Options) {
+  Expected<std::shared_ptr<OnnxModel>> Made = read(File, Signature(), Options);
+  if (!Made)
+    return Made.status();
+  return (*Made)->Declared.value_or((*Made)->Graph);
 }
 
 } // namespace cbridge::onnx

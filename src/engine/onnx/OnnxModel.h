@@ -29,6 +29,9 @@ public:
   static Expected<std::shared_ptr<const OnnxModel>>
   open(const std::string &File, const Signature &Pass,
        const OnnxOptions &Options);
+  /// What its metadata says that it takes and gives, or else its graph.
+  static Expected<Signature> signatureOf(const std::string &File,
+                                         const OnnxOptions &Options);
 
   const OrtLibrary &ort() const { return Ort; }
   OrtSession *session() const { return Session.get(); }
@@ -42,11 +45,13 @@ public:
 private:
   OnnxModel(const OrtLibrary &Ort, std::string File, Signature Pass)
       : Ort(Ort), File(std::move(File)), Pass(std::move(Pass)) {}
+  static Expected<std::shared_ptr<OnnxModel>> read(const std::string &File,
+                                                   const Signature &Pass,
+                                                   const OnnxOptions &Options);
   Status load(Bytes Content, const OnnxFile &About, const OnnxOptions &Options);
   Expected<OrtOwned<OrtSessionOptions>> sessionOptions(const OnnxFile &About,
                                                        const OnnxOptions &O);
   Status describe(const OnnxFile &About);
-  Status checkDeclared(const OnnxFile &About) const;
 
   const OrtLibrary &Ort;
   const std::string File;
@@ -54,6 +59,7 @@ private:
   OrtOwned<OrtSession> Session;
   OrtOwned<OrtMemoryInfo> Memory;
   Signature Graph;
+  std::optional<Signature> Declared; // by the metadata
   SignatureFit Fit;
 };
 

@@ -99,7 +99,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"nan_weight", "tensor 'w': element 6 is not a number"},
         Bad{"inf_weight", "tensor 'w': element 6 is infinite"},
         Bad{"broken_metadata", "metadata 'cbridge.signature': JSON, byte"},
-        Bad{"wrong_signature", "metadata 'cbridge.signature'"},
+        Bad{"wrong_signature",
+            "metadata 'cbridge.signature': the signature has no "
+            "decision"},
         Bad{"missing_external_data", "not_there.bin"},
         Bad{"opset_99", "Opset 99"}, Bad{"unknown_operator", "NoSuchOperator"},
         Bad{"unknown_domain", "nowhere:Foo"}, Bad{"cycle", "not acyclic"},
@@ -135,6 +137,16 @@ TEST_F(OnnxTest, Options) {
   MLModelRunner R = M->runner();
   R.populateFeatures(std::pair{"x", std::vector<float>{1, 2, 3, 4}});
   EXPECT_TRUE(R.evaluate<std::vector<float>>());
+}
+
+TEST_F(OnnxTest, AModelTellsItsSignature) {
+  Expected<Signature> Sig = Model::describe("onnx:" + Golden + "affine.onnx");
+  ASSERT_TRUE(Sig) << Sig.status().toString();
+  EXPECT_EQ(*Sig, affine());
+  EXPECT_FALSE(Model::describe("onnx:" + Golden + "affine.onnx?nonsense=1"));
+  EXPECT_FALSE(Model::describe("onnx:" + Golden + "bad/empty.onnx"));
+  EXPECT_EQ(Model::describe("constant:4").status().code(),
+            StatusCode::Unsupported);
 }
 
 // However a file is damaged, it is refused, or it is a model.

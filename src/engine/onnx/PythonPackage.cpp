@@ -24,7 +24,7 @@ static void forEach(const std::string &Folder, const char *Start,
   if (Expected<std::vector<std::string>> Names = os::listFolder(Folder))
     for (const std::string &Name : *Names)
       if (startsWith(Name, Start))
-        Found(Folder + "/" + Name);
+        Found(std::string(Folder).append("/").append(Name));
 }
 
 std::vector<std::string> pythonOrtFiles() {
