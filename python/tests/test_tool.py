@@ -13,6 +13,7 @@ import pytest
 
 import compiler_bridge
 from compiler_bridge import Runner, TensorSpec, log
+from compiler_bridge.__main__ import COMMANDS
 
 GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
 STATIC, RICH = str(GOLDEN / "log_static.log"), str(GOLDEN / "log_extension.log")
@@ -154,6 +155,18 @@ def test_the_script_of_the_package():
     assert done.stdout == f"cbridge {compiler_bridge.__version__}\n"
     done = subprocess.run([script, "nonsense"], capture_output=True, text=True, timeout=20)
     assert done.returncode == 2
+
+
+def test_the_commands_in_python():
+    """The tool lists what the package has, and runs it."""
+    listed = cbridge("--help").stdout
+    for name, (summary, _) in COMMANDS.items():
+        assert f"  {name:<12}{summary}\n" in listed
+    environment = {**os.environ, "CBRIDGE_PYTHON": sys.executable}
+    done = cbridge("inspect", "/nonexistent", env=environment)
+    assert done.returncode == 2
+    assert done.stderr == "cbridge: /nonexistent: No such file or directory\n"
+    assert cbridge("verify", "--help", env=environment).stdout.startswith("usage: cbridge verify")
 
 
 def test_the_module_runs():

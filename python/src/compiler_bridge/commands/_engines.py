@@ -79,6 +79,9 @@ def _runner(scheme: str) -> Callable[[Subject], Evaluate]:
         if subject.custom_ops:
             options += f"&custom_ops={quote(os.path.abspath(subject.custom_ops))}"
         signature = _model.used_signature(subject.model)
+        for spec in signature.inputs:
+            if spec.dtype == "str" and (spec.shape.count(-1) > 1 or {-1, 0} <= set(spec.shape)):
+                raise Absent(f"input {spec.name!r}: a pass cannot give strings of such a shape")
         address = f"{scheme}:{quote(os.path.abspath(subject.path))}{options}"
         try:
             runner = Runner(address, signature.inputs, signature.outputs)
@@ -87,6 +90,8 @@ def _runner(scheme: str) -> Callable[[Subject], Evaluate]:
                 raise Absent("not in this build") from None
             raise ModelError(f"{scheme}: {_check.first_line(error)}") from None
         except BridgeError as error:
+            if "there is no ONNX Runtime" in str(error):
+                raise Absent(_check.first_line(error)) from None
             raise ModelError(f"{scheme}: {_check.first_line(error)}") from None
         ranks = {spec.name: len(spec.shape) for spec in signature.inputs}
         models = {spec.name: spec for spec in subject.graph.outputs}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections import Counter
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ Shapes = dict[str, list[int] | None]
 
 @dataclass
 class Cost:
-    """An estimate for one evaluation. `exact` is false if it is only a part of it."""
+    """An estimate for one evaluation; `unknown` are the operators that are not in it."""
 
     multiply_adds: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
@@ -49,33 +48,23 @@ def weights(model: Any) -> Weights:
     parameters = size = 0
     wrong = []
     for graph in _model.all_graphs(model.graph):
-        tensors = list(graph.initializer)
+        tensors = [(tensor.name, tensor) for tensor in graph.initializer]
         for node in graph.node:
             if node.op_type == "Constant":
-                tensors += [a.t for a in node.attribute if a.name == "value"]
-                names = {a.name: node.output[0] for a in node.attribute}
-                tensors = [_named(t, names["value"]) if not t.name else t for t in tensors]
-        for tensor in tensors:
-            count = math.prod(tensor.dims)
-            parameters += count
+                tensors += [(node.output[0], a.t) for a in node.attribute if a.name == "value"]
+        for name, tensor in tensors:
             array = _model.to_array(tensor)
+            parameters += array.size
             size += array.nbytes if array.dtype != object else sum(map(len, tensor.string_data))
             if array.dtype.kind != "f":
                 continue
-            bad = [
-                f"{int(n)} {what}"
-                for what, n in (("NaN", np.isnan(array).sum()), ("Inf", np.isinf(array).sum()))
-                if n
-            ]
+            # As the engine has it: an infinite scalar masks scores.
+            infinite = int(np.isinf(array).sum()) if array.size > 1 else 0
+            counts = {"NaN": int(np.isnan(array).sum()), "Inf": infinite}
+            bad = " and ".join(f"{count} {what}" for what, count in counts.items() if count)
             if bad:
-                wrong.append(f"{tensor.name!r}: {' and '.join(bad)} among {count} values")
+                wrong.append(f"{name!r}: {bad} among {array.size} values")
     return Weights(parameters, size, wrong)
-
-
-def _named(tensor: Any, name: str) -> Any:
-    tensor = copy.copy(tensor)
-    tensor.name = name
-    return tensor
 
 
 def cost(model: Any, extent: int) -> Cost:

@@ -45,7 +45,7 @@ def check_extents(extents: Extents, signature: Signature) -> None:
 class _Renamer:
     def __init__(self, graph: Any) -> None:
         self._graph = graph
-        self._taken = set()
+        self._taken: set[str] = set()
         for each in _model.all_graphs(graph):
             self._taken |= {value.name for value in (*each.input, *each.output)}
             self._taken |= {tensor.name for tensor in each.initializer}
@@ -59,6 +59,12 @@ class _Renamer:
             name = f"{hint}_{i}"
         self._taken.add(name)
         return name
+
+    def reserve(self, names: set[str]) -> dict[str, str]:
+        """Names that are wanted, and what values that have them now shall be called."""
+        moved = {name: self.fresh(f"{name}_inner") for name in sorted(names & self._taken)}
+        self._taken |= names
+        return moved
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Everywhere but in graph.input and graph.output, which are written anew."""
@@ -90,16 +96,16 @@ def adapt(model: Any, signature: Signature, *, batched: bool, extents: Extents) 
 
     # Names of the signature belong to it alone.
     ours = {spec.name for spec in (*signature.inputs, *signature.outputs)}
-    moved = {name: renamer.fresh(f"{name}_inner") for name in sorted(ours & renamer._taken)}
-    renamer._taken |= ours
+    moved = renamer.reserve(ours)
     old_inputs = {moved.get(v.name, v.name): v.type.tensor_type.elem_type for v in graph.input}
     old_outputs = [(moved.get(v.name, v.name), v.type.tensor_type.elem_type) for v in graph.output]
-    sources = [moved.get(f"cbridge_in_{i}", f"cbridge_in_{i}") for i in range(len(ours))]
+    given = [f"cbridge_in_{i}" for i in range(len(signature.inputs))]
+    sources = [moved.get(name, name) for name in given]
     renamer.rename(moved)
 
     before: list[Any] = []
     renamed: dict[str, str] = {}
-    for spec, source in zip(signature.inputs, sources, strict=False):
+    for spec, source in zip(signature.inputs, sources, strict=True):
         if source not in old_inputs:
             continue  # not used
         steps: list[tuple[str, list[str], dict[str, Any]]] = []

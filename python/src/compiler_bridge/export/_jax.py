@@ -78,12 +78,15 @@ def export_job(asked: Callable[..., Any], job: Export) -> None:
             jax.ShapeDtypeStruct(tuple(job.dims(spec)), jax.dtypes.canonicalize_dtype(spec.dtype))
             for spec in job.signature.inputs
         ]
+        # Then it makes all floats double; otherwise none.
+        specs = (*job.signature.inputs, *job.signature.outputs)
+        wide = jax.config.jax_enable_x64 and any(spec.dtype == "float64" for spec in specs)
         try:
             return jax2onnx.to_onnx(
                 lambda *features: tuple(ordered(asked(*features), job.signature.outputs)),
                 seen,
                 input_names=[f"cbridge_in_{i}" for i in range(len(seen))],
-                enable_double_precision=any(value.dtype == np.float64 for value in seen),
+                enable_double_precision=bool(wide),
             )
         except Exception as error:
             why = f"{type(error).__name__}: {_check.first_line(error)}"

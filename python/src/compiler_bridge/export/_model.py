@@ -47,13 +47,9 @@ def require(module: str, needed_for: str, extra: str = "onnx") -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         top = module.partition(".")[0]
-        if isinstance(error, ModuleNotFoundError) and error.name == top:
-            raise ModelError(
-                f"{needed_for} needs the package {top!r}: pip install 'compiler-bridge[{extra}]'"
-            ) from None
-        raise ModelError(f"{needed_for} needs {module!r}, which cannot be imported: {error}") from (
-            error
-        )
+        missing = isinstance(error, ModuleNotFoundError) and error.name == top
+        why = f"pip install 'compiler-bridge[{extra}]'" if missing else str(error)
+        raise ModelError(f"{needed_for} needs the package {top!r}: {why}") from None
 
 
 def load(path: PathLike, needed_for: str, *, weights: bool = True) -> Any:
@@ -83,10 +79,8 @@ def save(model: Any, path: PathLike) -> None:
     name = os.fspath(path)
     try:
         data = model.SerializeToString()
-    except Exception:
-        raise ModelError(f"{name}: the model is larger than 2 GB, which one file cannot be") from (
-            None
-        )
+    except Exception as error:
+        raise ModelError(f"{name}: models above 2 GB do not fit into one file") from error
     temporary = None
     try:
         handle, temporary = tempfile.mkstemp(

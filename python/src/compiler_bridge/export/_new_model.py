@@ -161,19 +161,20 @@ class _Builder:
             return self._weights(1, _HIDDEN)
         joined = features[0] if len(features) == 1 else self._node("Concat", *features, axis=1)
         width = _FEATURES * len(features)
-        weights = self._weights(width, _HIDDEN, spread=2 / math.sqrt(width))
+        weights = self._weights(width, _HIDDEN, spread=3 / math.sqrt(width))
         return self._node("Tanh", self._node("Gemm", joined, weights, self._weights(_HIDDEN)))
 
     def _linear(self, hidden: str, count: int) -> str:
         """float[1,count]"""
-        weights = self._weights(_HIDDEN, count, spread=2 / math.sqrt(_HIDDEN))
+        weights = self._weights(_HIDDEN, count, spread=3 / math.sqrt(_HIDDEN))
         return self._node("Gemm", hidden, weights, self._weights(count, spread=0.5))
 
     def _class(self, value: str, classes: int) -> str:
         """Integral floats from 0 to classes - 1."""
-        share = self._node("Sigmoid", value)
-        scaled = self._node("Mul", share, self._constant(classes, np.float32))
-        floor = self._node("Floor", scaled)
+        # A sine does not stay at one end, as a sigmoid may.
+        half = self._constant(classes / 2, np.float32)
+        scaled = self._node("Mul", self._node("Sin", value), half)
+        floor = self._node("Floor", self._node("Add", scaled, half))
         return self._node("Min", floor, self._constant(classes - 1, np.float32))
 
     def _dynamic_extents(self) -> list[str]:
@@ -236,7 +237,8 @@ class _Builder:
         elif spec.dtype == "float64":
             self._node("Cast", values, result=spec.name, to=ELEMENT_TYPES["float64"])
         elif spec.dtype == "bool":
-            self._node("Greater", values, self._constant(0.0, np.float32), result=spec.name)
+            zero = self._constant(0.0, np.float32)
+            self._node("Greater", self._node("Sin", values), zero, result=spec.name)
         elif spec.dtype == "str":
             index = self._node("Cast", self._class(values, _CLASSES), to=ELEMENT_TYPES["int64"])
             self._node("Gather", self._constant(_WORDS, object), index, result=spec.name)

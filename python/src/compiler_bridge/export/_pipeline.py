@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..spec import TensorSpec
-from . import _check, _graph, _model, _samples
+from . import _check, _cost, _graph, _model, _samples
 from ._model import PathLike
 from ._samples import Array
 from ._signature import ModelError, Signature, described
@@ -101,7 +101,7 @@ class Export:
         if self.batched:
             if result.ndim == 0 or result.shape[0] != 1:
                 raise ModelError(
-                    f"output {spec.name!r}: has shape {list(result.shape)}, no leading extent of 1, "
+                    f"output {spec.name!r}: has shape {list(result.shape)}, no leading extent of 1 "
                     "as batched=True has it"
                 )
             result = result[0]
@@ -147,6 +147,9 @@ class Export:
         _graph.adapt(model, self.signature, batched=self.batched, extents=self.extents or {})
         _model.write_metadata(model, self.signature, **self.texts)
         _check.check_structure(model, self.signature)
+        not_finite = _cost.weights(model).not_finite
+        if not_finite:
+            raise ModelError("; ".join(f"weight {wrong}" for wrong in not_finite))
         custom_ops = None if self.custom_ops is None else os.fspath(self.custom_ops)
         _check.check_answers(
             model, self.signature, drawn, wanted, tolerance=self.tolerance, custom_ops=custom_ops

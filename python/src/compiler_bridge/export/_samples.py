@@ -128,6 +128,8 @@ def compare(spec: TensorSpec, got: Any, wanted: Any, tolerance: float) -> Differ
     a, b = np.asarray(got), np.asarray(wanted)
     if spec.dtype == "str":
         a, b = a.astype(object), b.astype(object)
+    if spec.dtype == "str" and a.size == b.size == 0:
+        return Difference(0.0, "")  # runners give lists, which lose the other extents then
     if a.shape != b.shape:
         return Difference(math.inf, f"has shape {list(a.shape)}, not {list(b.shape)}")
     if a.size == 0:

@@ -1,0 +1,182 @@
+"""`cbridge verify`: engines agree, or are told apart."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from compiler_bridge import TensorSpec, export
+from compiler_bridge.__main__ import main
+from compiler_bridge.commands import _engines
+from compiler_bridge.export import _check
+
+INPUTS = [
+    TensorSpec("x", "float32", [-1, 4]),
+    TensorSpec("s", "str", [2]),
+    TensorSpec("flag", "bool", []),
+]
+OUTPUTS = [
+    TensorSpec("y", "float32", [3]),
+    TensorSpec("choice", "int64", [2]),
+    TensorSpec("word", "str", [-1]),
+]
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "odd name%41?.onnx"
+    export.new_model(path, INPUTS, OUTPUTS)
+    return str(path)
+
+
+@pytest.fixture
+def verify(capfd):
+    def run(*words, status=0):
+        capfd.readouterr()
+        assert main(["verify", *map(str, words)]) == status
+        return capfd.readouterr()
+
+    return run
+
+
+def disturbed(change):
+    """ONNX Runtime, whose third answer is changed."""
+    original = _engines.ENGINES["onnxruntime"]
+
+    def start(subject):
+        evaluate = original(subject)
+        asked = iter(range(1000))
+
+        def wrong(sample):
+            answers = evaluate(sample)
+            return change(answers) if next(asked) == 2 else answers
+
+        return wrong
+
+    return start
+
+
+def test_they_agree(model, verify):
+    said = verify(model, "--samples", 12, "--seed", 3)
+    assert "12 samples, seed 3, tolerance 0.0001: |a - b| <= " in said.out
+    assert "  onnxruntime: largest difference " in said.out
+    assert said.out.splitlines()[-1].endswith("agree")
+    assert said.err == ""
+
+
+def test_our_engines_take_part_or_say_why(model, verify, monkeypatch):
+    said = verify(model, "--samples=6").out
+    absent = ("  onnx: not in this build\n", "there is no ONNX Runtime: ")
+    assert "  onnx: largest difference" in said or any(why in said for why in absent)
+    monkeypatch.setitem(_engines.ENGINES, "onnx", _engines._runner("nonsense"))
+    assert "  onnx: not in this build\n" in verify(model, "--samples=6").out
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda a: {**a, "y": a["y"] + np.float32([0, 0.5, 0])}, "element [1] is"),
+        (lambda a: {**a, "y": a["y"] * np.float32(np.nan)}, "element [0] is nan, not"),
+        (lambda a: {**a, "y": a["y"][:2]}, "has shape [2], not [3]"),
+        (lambda a: {**a, "choice": a["choice"] + [1, 0]}, "element [0] is"),
+        (lambda a: {**a, "word": np.array(["no", *a["word"][1:]], object)}, "is 'no', not"),
+    ],
+)
+def test_they_disagree(model, verify, monkeypatch, change, why):
+    monkeypatch.setitem(_engines.ENGINES, "onnxruntime", disturbed(change))
+    said = verify(model, "--samples=6", status=1).out
+    assert why in said
+    assert ", sample 2: " in said
+    assert said.endswith("they disagree\n")
+
+
+def test_a_pass_that_does_not_see_the_batch(tmp_path, verify, monkeypatch):
+    """A runner has the signature that the metadata states, and gets an address that is quoted."""
+    x, y = TensorSpec("x", "float32", [1, -1, 4]), TensorSpec("y", "str", [1, 3])
+    path = tmp_path / "a ?&%b.onnx"
+    export.new_model(path, [x], y)
+    export.add_metadata(path, [TensorSpec("x", "float32", [-1, 4])], TensorSpec("y", "str", [3]))
+    seen = []
+
+    class Runner:
+        def __init__(self, address, inputs, outputs):
+            self._session = _check.session(unquote(address.partition("?")[0].partition(":")[2]))
+            seen.append((address, [spec.shape for spec in (*inputs, *outputs)]))
+
+        def evaluate(self, features):
+            assert features["x"].ndim == 2
+            (words,) = self._session.run(None, {"x": features["x"][np.newaxis]})
+            return {"y": words[0].tolist()}
+
+    monkeypatch.setattr(_engines, "Runner", Runner)
+    assert "all 3 agree" in verify(path, "--samples=6").out
+    ((address, shapes),) = seen
+    assert address == f"onnx:{tmp_path}/a%20%3F%26%25b.onnx?on_error=fail"
+    assert shapes == [(-1, 4), (3,)]
+
+
+def test_the_tolerance_counts(model, verify, monkeypatch):
+    monkeypatch.setitem(
+        _engines.ENGINES, "onnxruntime", disturbed(lambda a: {**a, "y": a["y"] + np.float32(1e-3)})
+    )
+    assert "off by 0.001" in verify(model, "--samples=6", status=1).out
+    verify(model, "--samples=6", "--tolerance=1e-2")
+
+
+def embedding(path):
+    graph = helper.make_graph(
+        [helper.make_node("Gather", ["table", "i"], ["y"])],
+        "g",
+        [helper.make_tensor_value_info("i", TensorProto.INT64, [2])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3])],
+        [numpy_helper.from_array(np.eye(4, 3, dtype=np.float32), "table")],
+    )
+    opset = helper.make_opsetid("", 17)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
+    return path
+
+
+def test_ranges(tmp_path, verify):
+    path = embedding(tmp_path / "m.onnx")
+    said = verify(path, status=2).err
+    assert "say which: --range INPUT=LOW:HIGH" in said
+    verify(path, "--range", "i=0:3")
+    for words, why in (
+        ("j=0:3", "range of 'j': there is no such input; there are 'i'"),
+        ("i=3:0", "range of 'i': 3 is above 0"),
+        ("i", "argument --range: invalid range value: 'i'"),
+    ):
+        assert why in verify(path, "--range", words, status=2).err
+
+
+def test_custom_operators(tmp_path, verify):
+    path = tmp_path / "m.onnx"
+    model = onnx.load(embedding(path))
+    model.graph.node[0].domain = "somebody"
+    model.opset_import.add(domain="somebody", version=1)
+    onnx.save(model, path)
+    said = verify(path, status=2)
+    assert "somebody" in said.err
+    said = verify(path, "--without=onnxruntime", "--without=onnx", status=2)
+    assert "reference: has no operator somebody::Gather" in said.out
+    assert "there is nothing to compare; engines that take the model: none" in said.err
+    assert "/none.so: there is no such file" in verify(
+        path, "--custom-ops", "/none.so", status=2
+    ).err  # fmt: skip
+    said = verify(path, "--custom-ops", path, status=2).err
+    assert said.startswith(f"cbridge: {path}: ")
+
+
+def test_trouble(tmp_path, verify, model):
+    assert "No such file" in verify("/nonexistent", status=2).err
+    assert "invalid positive value: '0'" in verify(model, "--samples=0", status=2).err
+    assert "invalid tolerance value: 'nan'" in verify(model, "--tolerance=nan", status=2).err
+    wrong = onnx.load(model)
+    next(e for e in wrong.metadata_props if e.key == "cbridge.signature").value = "{}"
+    onnx.save(wrong, tmp_path / "w.onnx")
+    said = verify(tmp_path / "w.onnx", status=2).err
+    assert "cbridge.signature: there is no member 'inputs'" in said
