@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +142,12 @@ def test_a_library_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert not (tmp_path / "m.onnx").exists()
     (tmp_path / "cbridge-nothing.so").touch()
     assert export.custom_ops_library() == str(tmp_path / "cbridge-nothing.so")
+
+
+def test_the_examples_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    guide = Path(__file__).parents[2] / "docs/guide/custom-operators.md"
+    monkeypatch.chdir(tmp_path)
+    for example in re.findall(r"```python\n(.*?)```", guide.read_text(), re.DOTALL):
+        exec(compile(example, str(guide), "exec"), {})
+    for name in ("bucket.onnx", "own.onnx"):
+        assert operators(name) == {"compiler_bridge::Bucketize"}
