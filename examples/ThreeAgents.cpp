@@ -242,8 +242,10 @@ public:
   }
   /// Whether all of it was written.
   bool close() {
-    if (To) // both must be asked
-      Failed |= (std::ferror(To) != 0) | (std::fclose(To) != 0);
+    if (To) {
+      Failed |= std::ferror(To) != 0;
+      Failed |= std::fclose(To) != 0;
+    }
     To = nullptr;
     return !Failed;
   }
