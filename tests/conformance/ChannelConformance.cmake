@@ -9,7 +9,8 @@ if(CBRIDGE_BUILD_TESTS)
     ${CMAKE_CURRENT_LIST_DIR}/RawPipe.cpp
     ${CMAKE_CURRENT_LIST_DIR}/RawShm.cpp
     ${CMAKE_CURRENT_LIST_DIR}/RawUnix.cpp
-    ${CMAKE_CURRENT_LIST_DIR}/ServedPeer.cpp)
+    ${CMAKE_CURRENT_LIST_DIR}/ServedPeer.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/ThisProcess.cpp)
   set(Speaks)
   if(CBRIDGE_WITH_GRPC)
     list(APPEND CBRIDGE_CHANNEL_SOURCES

@@ -11,22 +11,13 @@
 #include "serdes/Serializer.h"
 
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
-#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#if defined(__has_include)
-#if __has_include(<sanitizer/allocator_interface.h>)
-#include <sanitizer/allocator_interface.h>
-#define CBRIDGE_HAS_SANITIZER_ALLOCATOR 1
-#endif
-#endif
 
 namespace cbridge::conformance {
 
@@ -49,24 +40,6 @@ milliseconds Stopwatch::processor() const {
   return processorTime() - StartProcessor;
 }
 
-std::vector<std::string> filesIn(const std::string &Directory) {
-  std::vector<std::string> Names;
-  for (const auto &Entry : std::filesystem::directory_iterator(Directory))
-    Names.push_back(Entry.path().filename());
-  return Names;
-}
-
-size_t openFiles() { return filesIn("/proc/self/fd").size(); }
-
-size_t heapInUse() {
-#ifdef CBRIDGE_HAS_SANITIZER_ALLOCATOR
-  if constexpr (Sanitized)
-    return __sanitizer_get_current_allocated_bytes();
-#endif
-  struct mallinfo2 Info = ::mallinfo2();
-  return Info.uordblks + Info.hblkhd;
-}
-
 Signature oneNumber() {
   return {{TensorSpec::create<int64_t>("x")}, TensorSpec::create<int64_t>("y")};
 }
@@ -86,28 +59,6 @@ void increment(Peer &P, const Request &R) {
 Expected<int64_t> ask(MLModelRunner &Runner, int64_t X) {
   Runner.populateFeatures(std::pair{"x", X});
   return Runner.evaluate<int64_t>();
-}
-
-int waitForExit(pid_t Child) {
-  Deadline Until = soon();
-  os::Backoff Pause;
-  int Code = 0;
-  while (::waitpid(Child, &Code, WNOHANG) == 0)
-    if (!Pause.pause(Until)) {
-      ADD_FAILURE() << "process " << Child << " does not end";
-      ::kill(Child, SIGKILL);
-      ::waitpid(Child, &Code, 0);
-      break;
-    }
-  return WIFSIGNALED(Code) ? -WTERMSIG(Code) : WEXITSTATUS(Code);
-}
-
-pid_t forkToRun(const std::function<int()> &Body) {
-  pid_t Child = ::fork();
-  if (Child == 0)
-    ::_exit(Body());
-  EXPECT_GT(Child, 0);
-  return Child;
 }
 
 ChannelFixture::ChannelFixture(const ChannelUnderTest *Channel,

@@ -8,6 +8,7 @@
 #define CBRIDGE_TESTS_CONFORMANCE_CHANNELFIXTURE_H
 
 #include "ChannelsUnderTest.h"
+#include "ThisProcess.h"
 
 #include <cbridge/MLModelRunner.h>
 #include <cbridge/Peer.h>
@@ -21,15 +22,6 @@
 #include <vector>
 
 namespace cbridge::conformance {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool Sanitized = true;
-#elif defined(__has_feature)
-constexpr bool Sanitized =
-    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool Sanitized = false;
-#endif
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -55,12 +47,6 @@ private:
   milliseconds StartProcessor;
 };
 
-/// Descriptors of this process.
-size_t openFiles();
-/// Bytes that have been allocated and not freed.
-size_t heapInUse();
-std::vector<std::string> filesIn(const std::string &Directory);
-
 /// Feature x, decision y: both int64_t[1].
 Signature oneNumber();
 /// What a peer does with a question or the end of an episode.
@@ -70,12 +56,6 @@ void increment(Peer &P, const Request &R);
 void decide(Peer &P, int64_t Y);
 int64_t asked(const Request &R);
 Expected<int64_t> ask(MLModelRunner &Runner, int64_t X);
-
-/// An end that a test runs in a peer's or compiler's own process: the exit
-/// status, or minus the signal. Kills it if it does not end.
-int waitForExit(pid_t Child);
-/// Forks; the child exits with what Body returns and never comes back.
-pid_t forkToRun(const std::function<int()> &Body);
 
 using ChannelAndSerdes = std::tuple<const ChannelUnderTest *, std::string>;
 

@@ -9,8 +9,8 @@
 
 #include "ChannelsUnderTest.h"
 
-#include "modules/grpc/wire/FrameMessage.h"
 #include "core/Wire.h"
+#include "modules/grpc/wire/FrameMessage.h"
 
 #include <grpcpp/support/byte_buffer.h>
 

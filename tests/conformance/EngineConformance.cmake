@@ -1,0 +1,37 @@
+# Every engine that evaluates in the compiler's process. They are listed in
+# EnginesUnderTest.cpp; one that is optional gets a definition here.
+
+if(CBRIDGE_BUILD_TESTS)
+  cbridge_add_module(NAME reference SOURCES ${CMAKE_CURRENT_LIST_DIR}/Reference.cpp)
+
+  set(Definitions)
+  if(CBRIDGE_WITH_ONNX)
+    list(APPEND Definitions CBRIDGE_HAS_ONNX)
+  endif()
+
+  cbridge_add_test(
+    NAME engine_conformance_test
+    MODULES reference
+    LABELS threads
+    SOURCES
+      ${CMAKE_CURRENT_LIST_DIR}/EngineAnswersTest.cpp
+      ${CMAKE_CURRENT_LIST_DIR}/EngineFixture.cpp
+      ${CMAKE_CURRENT_LIST_DIR}/EngineLifeTest.cpp
+      ${CMAKE_CURRENT_LIST_DIR}/EngineProcessTest.cpp
+      ${CMAKE_CURRENT_LIST_DIR}/EngineRefusalsTest.cpp
+      ${CMAKE_CURRENT_LIST_DIR}/EngineSanitizers.cpp
+      ${CMAKE_CURRENT_LIST_DIR}/EngineSizesTest.cpp
+      ${CMAKE_CURRENT_LIST_DIR}/EnginesUnderTest.cpp
+      ${CMAKE_CURRENT_LIST_DIR}/ThisProcess.cpp)
+  target_compile_definitions(engine_conformance_test PRIVATE ${Definitions}
+    CBRIDGE_CONFORMANCE_ENGINE="$<TARGET_FILE:conformance_engine>")
+
+  add_executable(conformance_engine ${CMAKE_CURRENT_LIST_DIR}/EngineProcess.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/EngineSanitizers.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/NoWrites.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/ThisProcess.cpp)
+  target_include_directories(conformance_engine PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(conformance_engine PRIVATE cbridge::core GTest::gtest)
+  cbridge_warnings(conformance_engine)
+  add_dependencies(engine_conformance_test conformance_engine)
+endif()

@@ -1,0 +1,51 @@
+//===- EnginesUnderTest.cpp - The engines that the suite runs over --------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "EnginesUnderTest.h"
+
+namespace cbridge::conformance {
+
+/// What a module adds, with models in C++.
+static EngineUnderTest reference() {
+  EngineUnderTest E;
+  E.Name = "reference";
+  E.Culprit = [](const std::string &Model) { return "reference:" + Model; };
+  E.Runner = [](const std::string &Model) {
+    return std::optional<std::string>("reference:" + Model);
+  };
+  E.Library = "cbridge-reference.so";
+  return E;
+}
+
+#ifdef CBRIDGE_HAS_ONNX
+static std::string onnxFile(const std::string &Model) {
+  return CBRIDGE_TESTS_DIR "/golden/onnx/" + Model + ".onnx";
+}
+
+static EngineUnderTest onnx() {
+  EngineUnderTest E;
+  E.Name = "onnx";
+  E.Culprit = onnxFile;
+  E.Runner = [](const std::string &Model) {
+    return std::optional<std::string>("onnx:" + onnxFile(Model));
+  };
+  E.Library = "libonnxruntime";
+  E.Describes = true;
+  return E;
+}
+#endif
+
+const std::vector<EngineUnderTest> &enginesUnderTest() {
+  static const auto *const Engines = new std::vector<EngineUnderTest>{
+      reference(),
+#ifdef CBRIDGE_HAS_ONNX
+      onnx(),
+#endif
+  };
+  return *Engines;
+}
+
+} // namespace cbridge::conformance
