@@ -23,7 +23,7 @@ INPUTS = [TensorSpec("x", "float32", [16]), TensorSpec("n", "int64", [3])]
 OUTPUTS = [TensorSpec("scores", "float32", [4]), TensorSpec("best", "int64", [])]
 
 SCRIPT = """
-import io, sys, warnings
+import io, sys, traceback, warnings
 warnings.simplefilter("ignore")
 import keras
 from compiler_bridge import TensorSpec, export
@@ -39,7 +39,9 @@ hidden = keras.layers.Dropout(0.5)(keras.layers.Dense(8, activation="gelu")(x))
 scores = keras.layers.Dense(4)(keras.layers.Concatenate()([hidden, rows]))
 model = keras.Model({"x": x, "n": n}, {"scores": scores, "best": keras.ops.argmax(scores, -1)})
 
-sys.stdout = sys.stderr = said = io.StringIO()
+said = io.StringIO()
+sys.excepthook = lambda *what: traceback.print_exception(*what, file=sys.__stderr__)
+sys.stdout = sys.stderr = said
 export.from_keras(model, folder + "/m.onnx", inputs, outputs, by_name=True, **texts)
 plain = keras.Sequential([keras.Input((2, 16)), keras.layers.LayerNormalization()])
 both = TensorSpec("x", "float32", [1, 2, 16]), TensorSpec("y", "float32", [1, 2, 16])

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..spec import TensorSpec
-from . import _check, _cost, _graph, _model, _samples
+from . import _check, _cost, _dead, _graph, _model, _samples
 from ._model import PathLike
 from ._samples import Array
 from ._signature import ModelError, Signature, described
@@ -144,6 +144,7 @@ class Export:
                 raise ModelError(f"sample {i}: the function fails: {why}{hint}") from error
         with quiet():
             model = convert()
+            _dead.clear_dead_branches(model)
         _graph.adapt(model, self.signature, batched=self.batched, extents=self.extents or {})
         _model.write_metadata(model, self.signature, **self.texts)
         _check.check_structure(model, self.signature)
