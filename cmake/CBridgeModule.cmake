@@ -1,16 +1,20 @@
-# cbridge_add_module(NAME x SOURCES ... [LIBS ...] [PLAIN] [INSTALL])
+# cbridge_add_module(NAME x SOURCES ... [LIBS ...] [EXPORTS FILE] [PLAIN] [INSTALL])
 # A module as cbridge/module.h describes it, in build/.../lib/compiler-bridge/cbridge-x.so. It
 # exports one symbol and stays loaded. Links this library, unless PLAIN: then it knows the header
-# alone. INSTALL: it is part of what users get.
+# alone. INSTALL: it is part of what users get. EXPORTS: a linker's version script, for a library
+# that somebody else loads.
 set(CBRIDGE_MODULE_DIR "${PROJECT_BINARY_DIR}/lib/compiler-bridge")
 
 function(cbridge_add_module)
-  cmake_parse_arguments(PARSE_ARGV 0 Arg "PLAIN;INSTALL" "NAME" "SOURCES;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 0 Arg "PLAIN;INSTALL" "NAME;EXPORTS" "SOURCES;LIBS")
   if(NOT Arg_NAME OR NOT Arg_SOURCES OR Arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "cbridge_add_module: need NAME and SOURCES; unknown: ${Arg_UNPARSED_ARGUMENTS}")
   endif()
   set(Target cbridge-${Arg_NAME})
   set(Exports "${PROJECT_SOURCE_DIR}/cmake/module.exports")
+  if(Arg_EXPORTS)
+    set(Exports "${Arg_EXPORTS}")
+  endif()
   add_library(${Target} MODULE ${Arg_SOURCES})
   set_target_properties(${Target} PROPERTIES PREFIX ""
     LIBRARY_OUTPUT_DIRECTORY "${CBRIDGE_MODULE_DIR}" LINK_DEPENDS "${Exports}")

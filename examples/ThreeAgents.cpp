@@ -5,16 +5,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// ThreeAgents [SELECT TASK COLOUR]: a small register allocator. One agent picks
-// the next live range, a second whether to colour or to spill it, a third the
-// colour. Each agent has a runner string of its own; without arguments they are
-// engines of this program, seeded by `random:`.
+// A small register allocator: one agent picks the next live range, a second
+// whether to colour or to spill it, a third the colour. Each has a runner
+// string of its own; without, they are engines of this program, seeded by
+// `random:`. three_agents.py has the same in Python, and trains models for
+// them.
 //
 //===----------------------------------------------------------------------===//
 #include <cbridge/Environment.h>
 
 #include <cstdio>
-#include <numeric>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
 #include <random>
 
 using namespace cbridge;
@@ -27,7 +30,10 @@ public:
   static constexpr size_t Ranges = 12, Registers = 3;
   enum Task : int64_t { Colour, Spill };
 
-  explicit Allocation(unsigned Seed) {
+  /// Is told of each action before it is applied.
+  using Witness = std::function<void(const std::string &Agent, int64_t Action)>;
+
+  explicit Allocation(unsigned Seed, Witness W = nullptr) : Told(std::move(W)) {
     std::mt19937 Random(Seed);
     for (size_t A = 0; A < Ranges; ++A) {
       Cost[A] = float(1 + Random() % 9);
@@ -42,6 +48,8 @@ public:
   }
 
   Observation step(int64_t Action) override {
+    if (Told)
+      Told(getNextAgent(), Action);
     if (getNextAgent() == "select") {
       Current = size_t(Action);
       setNextAgent("task");
@@ -106,6 +114,7 @@ private:
   }
   bool anyFree() const { return countFree() > 0; }
 
+  Witness Told;
   std::array<float, Ranges> Cost{};
   bool Interferes[Ranges][Ranges] = {};
   int State[Ranges];
@@ -144,61 +153,142 @@ Registry withRandomScheme() {
   return Schemes;
 }
 
-} // namespace
+constexpr char Usage[] =
+    "usage: three_agents [--episodes N] [--greedy] [--log FILE]\n"
+    "                    [SELECT TASK COLOUR]\n"
+    "Allocates registers in N functions (default: 5). SELECT, TASK and COLOUR "
+    "are the\nagents' runner strings, such as onnx:select.onnx (default: "
+    "random:1 random:2\nrandom:3).\n"
+    "  --greedy     the best score wins, instead of samples by softmax\n"
+    "  --log FILE   a line per decision: episode, step, agent, action, scores "
+    "in hex\n";
 
-int main(int Count, char **Arguments) {
+struct Options {
+  unsigned Episodes = 5;
+  Selection::Kind How = Selection::Sample;
+  const char *Log = nullptr;
+  const char *Runners[3] = {"random:1", "random:2", "random:3"};
+};
+
+bool parse(int Count, char **Arguments, Options &To) {
+  int I = 1;
+  for (; I < Count && Arguments[I][0] == '-'; ++I) {
+    std::string_view Word = Arguments[I];
+    if (Word == "--greedy")
+      To.How = Selection::ArgMax;
+    else if (Word == "--episodes" && I + 1 < Count)
+      To.Episodes = unsigned(std::strtoul(Arguments[++I], nullptr, 10));
+    else if (Word == "--log" && I + 1 < Count)
+      To.Log = Arguments[++I];
+    else
+      return false;
+  }
+  if (I == Count)
+    return true;
+  if (Count - I != 3)
+    return false;
+  std::copy(Arguments + I, Arguments + Count, To.Runners);
+  return true;
+}
+
+Expected<Agents> openAgents(const Options &Given) {
   constexpr auto Ranges = int64_t(Allocation::Ranges);
   constexpr auto Registers = int64_t(Allocation::Registers);
-  struct {
-    const char *Label, *RunnerString;
-    Signature Sig;
-  } Wanted[] = {
+  const std::pair<const char *, Signature> Wanted[] = {
       {"select",
-       "random:1",
        {{TensorSpec::create<float>("costs", {Ranges}),
          TensorSpec::create<bool>("left", {Ranges})},
         TensorSpec::create<float>("scores", {Ranges})}},
       {"task",
-       "constant:0",
        {{TensorSpec::create<float>("cost"),
          TensorSpec::create<int64_t>("free_registers")},
-        TensorSpec::create<int64_t>("task")}},
+        TensorSpec::create<float>("scores", {2})}},
       {"colour",
-       "random:3",
        {{TensorSpec::create<bool>("free", {Registers})},
         TensorSpec::create<float>("scores", {Registers})}},
   };
   Registry Schemes = withRandomScheme();
   Agents All;
-  for (int I = 0; I < 3; ++I) {
-    auto M = Model::open(Count == 4 ? Arguments[I + 1] : Wanted[I].RunnerString,
-                         Wanted[I].Sig, Schemes);
-    if (!M) {
-      std::fprintf(stderr, "%s: %s\n", Wanted[I].Label,
-                   M.status().message().c_str());
-      return 1;
-    }
-    auto A = Agent::over(Wanted[I].Label, *M,
-                         {Selection::Sample, /*Seed=*/uint64_t(I)});
-    if (!A) {
-      std::fprintf(stderr, "%s\n", A.status().message().c_str());
-      return 1;
-    }
+  for (size_t I = 0; I < 3; ++I) {
+    auto &[Label, Sig] = Wanted[I];
+    auto M = Model::open(Given.Runners[I], Sig, Schemes);
+    if (!M)
+      return M.status().withContext(Label);
+    auto A = Agent::over(Label, *M, {Given.How, /*Seed=*/uint64_t(I)});
+    if (!A)
+      return A.status();
     All.add(std::move(*A));
   }
+  return All;
+}
 
-  for (unsigned Function = 0; Function < 5; ++Function) {
-    Allocation Env(Function);
-    auto E = All.run(Env, "function" + std::to_string(Function));
-    if (!E) {
-      std::fprintf(stderr, "%s\n", E.status().message().c_str());
-      return 1;
+/// One line per decision, with all of each score's bits.
+class DecisionLog {
+public:
+  explicit DecisionLog(const char *File)
+      : To(File ? std::fopen(File, "w") : nullptr), Failed(File && !To) {}
+  ~DecisionLog() { close(); }
+  DecisionLog(const DecisionLog &) = delete;
+  DecisionLog &operator=(const DecisionLog &) = delete;
+
+  void write(unsigned Episode, size_t Step, const Agent &A, int64_t Action) {
+    if (!To)
+      return;
+    std::fprintf(To, "%u %zu %s %lld", Episode, Step, A.label().c_str(),
+                 static_cast<long long>(Action));
+    for (double Score : A.scores())
+      std::fprintf(To, " %a", Score);
+    std::fputc('\n', To);
+  }
+  /// Whether all of it was written.
+  bool close() {
+    if (To) {
+      Failed |= std::ferror(To) != 0;
+      Failed |= std::fclose(To) != 0;
     }
+    To = nullptr;
+    return !Failed;
+  }
+
+private:
+  std::FILE *To;
+  bool Failed;
+};
+
+int fail(const std::string &Why) {
+  std::fprintf(stderr, "three_agents: %s\n", Why.c_str());
+  return 1;
+}
+
+} // namespace
+
+int main(int Count, char **Arguments) {
+  Options Given;
+  bool Help = Count == 2 && std::strcmp(Arguments[1], "--help") == 0;
+  if (Help || !parse(Count, Arguments, Given)) {
+    std::fputs(Usage, Help ? stdout : stderr);
+    return Help ? 0 : 2;
+  }
+  Expected<Agents> All = openAgents(Given);
+  if (!All)
+    return fail(All.status().message());
+  DecisionLog Log(Given.Log);
+  for (unsigned Function = 0; Function < Given.Episodes; ++Function) {
+    size_t Step = 0;
+    Allocation Env(Function, [&](const std::string &Label, int64_t Action) {
+      Log.write(Function, Step++, *All->find(Label), Action);
+    });
+    auto E = All->run(Env, "function" + std::to_string(Function));
+    if (!E)
+      return fail(E.status().message());
     std::printf("function%u: %2zu steps, %zu by fallback, %zu spills, reward "
                 "%+.0f, %s\n",
                 Function, E->Steps, E->Fallbacks, Env.spills(), E->Reward,
                 Env.isValid() ? "valid" : "INVALID");
+    if (!E->FirstError.ok())
+      std::printf("  %s\n", E->FirstError.message().c_str());
     if (!Env.isValid())
       return 1;
   }
+  return Log.close() ? 0 : fail(std::string(Given.Log) + " cannot be written");
 }

@@ -84,16 +84,19 @@ public:
   /// The action for what Obs shows, among those that Mask allows.
   Expected<int64_t> computeAction(const Observation &Obs,
                                   Span<const bool> Mask = {});
+  /// What the latest action was chosen by, illegal ones included; empty if the
+  /// model had none, or decides the action itself.
+  Span<const double> scores() const { return Scores; }
 
 private:
   Agent(std::string Label, MLModelRunner Runner, Selection How);
-  Expected<int64_t> choose(const TensorView &Scores, Span<const bool> Mask);
+  Expected<int64_t> choose(const TensorView &Given, Span<const bool> Mask);
 
   std::string Label, Context;
   MLModelRunner Runner;
   Selection How;
   uint64_t Ordinal = 0;
-  std::vector<double> Weights;
+  std::vector<double> Scores, Weights;
 };
 
 /// What came of an episode.

@@ -103,6 +103,7 @@ Expected<int64_t> Agent::computeAction(const Observation &Obs,
   if (Obs)
     Obs(Runner);
   ++Ordinal;
+  Scores.clear();
   if (!isScore(Runner.signature().outputs()[0])) {
     Runner.setMask(Mask);
     return Runner.evaluate<int64_t>();
@@ -113,21 +114,21 @@ Expected<int64_t> Agent::computeAction(const Observation &Obs,
   return choose(D->tensor(0), Mask);
 }
 
-Expected<int64_t> Agent::choose(const TensorView &Scores,
+Expected<int64_t> Agent::choose(const TensorView &Given,
                                 Span<const bool> Mask) {
-  size_t Count = Scores.elementCount();
+  size_t Count = Given.elementCount();
   if (!Mask.empty() && Mask.size() != Count)
     return Status::error(StatusCode::ShapeMismatch,
                          "agent '" + Label + "': " + std::to_string(Count) +
                              " scores for " + std::to_string(Mask.size()) +
                              " actions");
-  size_t Size = sizeOf(Scores.Spec->type());
-  Weights.resize(Count);
+  size_t Size = sizeOf(Given.Spec->type());
+  Scores.resize(Count);
   std::optional<size_t> Best;
   for (size_t I = 0; I < Count; ++I) {
-    Weights[I] =
-        Number::load(Scores.Spec->type(), Scores.Data.data() + I * Size).real();
-    if ((Mask.empty() || Mask[I]) && (!Best || Weights[I] > Weights[*Best]))
+    Scores[I] =
+        Number::load(Given.Spec->type(), Given.Data.data() + I * Size).real();
+    if ((Mask.empty() || Mask[I]) && (!Best || Scores[I] > Scores[*Best]))
       Best = I;
   }
   if (!Best)
@@ -136,14 +137,15 @@ Expected<int64_t> Agent::choose(const TensorView &Scores,
   if (How.How == Selection::ArgMax)
     return int64_t(*Best);
 
-  double Top = Weights[*Best], Sum = 0;
+  double Top = Scores[*Best], Sum = 0;
+  Weights.resize(Count);
   for (size_t I = 0; I < Count; ++I) {
     bool Legal = Mask.empty() || Mask[I];
     // Infinite scores: all the weight is with those that equal the best.
-    Weights[I] = !Legal              ? 0
-                 : Weights[I] == Top ? 1
-                 : std::isinf(Top)   ? 0
-                                     : std::exp(Weights[I] - Top);
+    Weights[I] = !Legal             ? 0
+                 : Scores[I] == Top ? 1
+                 : std::isinf(Top)  ? 0
+                                    : std::exp(Scores[I] - Top);
     Sum += Weights[I];
   }
   uint64_t Bits = mix(mix(mix(How.Seed, Label), Context) ^ mix(Ordinal));

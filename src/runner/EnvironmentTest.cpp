@@ -97,6 +97,20 @@ TEST(Agent, TakesTheBestLegalScore) {
             StatusCode::IllegalDecision);
 }
 
+TEST(Agent, TellsItsScores) {
+  for (auto How : {Selection::ArgMax, Selection::Sample}) {
+    Agent A = echoAgent("a", 3, {How});
+    EXPECT_TRUE(A.scores().empty());
+    bool NotTheBest[3] = {true, false, true};
+    ASSERT_TRUE(A.computeAction(scores({1, 5, -2}), NotTheBest));
+    EXPECT_EQ(std::vector<double>(A.scores().begin(), A.scores().end()),
+              (std::vector<double>{1, 5, -2}));
+    float NaN = std::numeric_limits<float>::quiet_NaN();
+    ASSERT_FALSE(A.computeAction(scores({1, NaN, 2})));
+    EXPECT_TRUE(A.scores().empty());
+  }
+}
+
 TEST(Agent, RefusesAMaskOfAnotherSize) {
   Agent A = echoAgent("a", 3);
   EXPECT_EQ(A.computeAction(scores({1, 2, 3}), Mask).status().code(),

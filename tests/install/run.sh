@@ -76,3 +76,6 @@ say "pip install"
 cd "$work"
 "$work/venv/bin/python" -c 'import compiler_bridge; print(compiler_bridge.__file__)'
 "$work/venv/bin/cbridge" log --help
+if find "$prefix" -name cbridge-onnx-ops.so | grep .; then
+  "$work/venv/bin/python" -c 'from compiler_bridge import export; print(export.custom_ops_library())'
+fi

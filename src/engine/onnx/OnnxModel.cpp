@@ -123,10 +123,16 @@ Status OnnxModel::load(Bytes Content, const OnnxFile &About,
         return Api.CreateSessionFromArray(Ort.environment(), Content.data(),
                                           Content.size(), With->get(), To);
       });
-  if (!Made)
-    return Status::error(StatusCode::Unsupported,
-                         "ONNX Runtime " + Ort.version() +
-                             " says: " + Made.status().message());
+  if (!Made) {
+    bool Lacks = About.UsesOurOperators && Options.CustomOps.empty() &&
+                 ourOperators().empty();
+    return Status::error(
+        StatusCode::Unsupported,
+        "ONNX Runtime " + Ort.version() + " says: " + Made.status().message() +
+            (Lacks ? "; cbridge-onnx-ops.so, which has the operators of the "
+                     "domain compiler_bridge, is not there"
+                   : ""));
+  }
   Session = std::move(*Made);
   auto Cpu = ortMake<OrtMemoryInfo>(
       Ort, Api.ReleaseMemoryInfo, [&](OrtMemoryInfo **To) {

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import numpy as np
 
 from ..errors import BridgeError
-from ..export import _check, _model
+from ..export import _check, _model, _operators
 from ..export._samples import Array
 from ..export._signature import ModelError, Signature
 from ..runner import Runner
@@ -40,12 +40,14 @@ def _reference(subject: Subject) -> Evaluate:
     reference = _model.require("onnx.reference", "verify")
     ours = {"", "ai.onnx", "ai.onnx.ml", "ai.onnx.preview.training"}
     functions = {(function.domain, function.name) for function in subject.model.functions}
+    ours_too = _operators.reference_operators()
+    functions |= {(each.op_domain, each.__name__) for each in ours_too}
     for graph in _model.all_graphs(subject.model.graph):
         for node in graph.node:
             if node.domain not in ours and (node.domain, node.op_type) not in functions:
                 raise Absent(f"has no operator {node.domain}::{node.op_type}")
     try:
-        evaluator = reference.ReferenceEvaluator(subject.model)
+        evaluator = reference.ReferenceEvaluator(subject.model, new_ops=ours_too)
     except Exception as error:
         raise Absent(f"does not take the model: {_check.first_line(error)}") from None
     names = [spec.name for spec in subject.graph.outputs]
@@ -63,7 +65,8 @@ def _onnxruntime(subject: Subject) -> Evaluate:
         _model.require("onnxruntime", "ONNX Runtime")
     except ModelError as error:
         raise Absent(str(error)) from None
-    session = _check.session(subject.path, subject.custom_ops)
+    library = subject.custom_ops or _operators.library_for(subject.model)
+    session = _check.session(subject.path, library)
     names = [spec.name for spec in subject.graph.outputs]
     return lambda sample: dict(zip(names, session.run(names, sample), strict=True))
 

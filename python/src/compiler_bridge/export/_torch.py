@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..spec import TensorSpec
-from . import _check, _model
+from . import _check, _model, _operators
 from ._model import PathLike
 from ._pipeline import Export, listed, ordered
 from ._samples import Array
@@ -31,7 +31,7 @@ def from_torch(
     ranges: Mapping[str, tuple[float, float]] | None = None,
     tolerance: float = 1e-4,
     custom_translation_table: Mapping[Any, Any] | None = None,
-    custom_ops: PathLike | None = None,
+    custom_ops: PathLike | bool = False,
 ) -> None:
     """Writes a `torch.nn.Module`, or a function of tensors, as an ONNX model.
 
@@ -44,10 +44,17 @@ def from_torch(
     `extents` names the dynamic extents of tensors; those of the same name are equal.
 
     `custom_translation_table` maps PyTorch's operators to onnxscript functions, as in
-    `torch.onnx.export`; `custom_ops` is the library that ONNX Runtime then needs.
+    `torch.onnx.export`; `custom_ops` is the library that ONNX Runtime then needs. With
+    `custom_ops=True` they are ours: `torch.bucketize` becomes one operator, which `onnx:` knows,
+    instead of a search of dozens of standard ones.
     """
     torch = _model.require("torch", "export from PyTorch", "export-torch")
     _model.require("onnxscript", "export from PyTorch", "export-torch")
+    table = dict(custom_translation_table or {})
+    library = None if isinstance(custom_ops, bool) else custom_ops
+    if custom_ops is True:
+        table = _operators.torch_translations() | table
+        library = _operators.custom_ops_library()
     texts = {"name": name, "version": version, "training_data": training_data, "license": license}
     job = Export(
         path,
@@ -60,11 +67,11 @@ def from_torch(
         samples=samples,
         ranges=ranges,
         tolerance=tolerance,
-        custom_ops=custom_ops,
+        custom_ops=library,
     )
     if not callable(module):
         raise ModelError(f"{module!r} is neither a module nor a function")
-    export_job(torch, module, job, by_name, dict(custom_translation_table or {}))
+    export_job(torch, module, job, by_name, table)
 
 
 def export_job(
