@@ -16,8 +16,7 @@ TensorSpec floats(std::string Name, std::vector<int64_t> Shape) {
   return TensorSpec::create<float>(std::move(Name), std::move(Shape));
 }
 
-bool shapesFit(const std::vector<int64_t> &Pass,
-               const std::vector<int64_t> &Model) {
+bool fit(const std::vector<int64_t> &Pass, const std::vector<int64_t> &Model) {
   TensorSpec Y = floats("y", {1});
   return bool(
       SignatureFit::of({{floats("x", Pass)}, Y}, {{floats("x", Model)}, Y}));
@@ -48,17 +47,17 @@ TEST(SignatureFitTest, ByNameInAnyOrder) {
 }
 
 TEST(SignatureFitTest, ShapesUpToLeadingOnes) {
-  EXPECT_TRUE(shapesFit({4}, {4}));
-  EXPECT_TRUE(shapesFit({4}, {1, 4}));
-  EXPECT_TRUE(shapesFit({1, 1, 4}, {4}));
-  EXPECT_TRUE(shapesFit({}, {1}));
-  EXPECT_TRUE(shapesFit({1}, {}));
-  EXPECT_TRUE(shapesFit({4}, {Dynamic, 4}));
-  EXPECT_TRUE(shapesFit({Dynamic, 4}, {7, 4}));
-  EXPECT_FALSE(shapesFit({4}, {4, 1}));
-  EXPECT_FALSE(shapesFit({4}, {2, 4}));
-  EXPECT_FALSE(shapesFit({8}, {2, 4}));
-  EXPECT_FALSE(shapesFit({2, 4}, {4, 2}));
+  EXPECT_TRUE(fit({4}, {4}));
+  EXPECT_TRUE(fit({4}, {1, 4}));
+  EXPECT_TRUE(fit({1, 1, 4}, {4}));
+  EXPECT_TRUE(fit({}, {1}));
+  EXPECT_TRUE(fit({1}, {}));
+  EXPECT_TRUE(fit({4}, {Dynamic, 4}));
+  EXPECT_TRUE(fit({Dynamic, 4}, {7, 4}));
+  EXPECT_FALSE(fit({4}, {4, 1}));
+  EXPECT_FALSE(fit({4}, {2, 4}));
+  EXPECT_FALSE(fit({8}, {2, 4}));
+  EXPECT_FALSE(fit({2, 4}, {4, 2}));
 }
 
 TEST(SignatureFitTest, Alignment) {
