@@ -28,8 +28,10 @@ function(_cbridge_tf_options Target Tensorflow)
   target_compile_definitions(${Target} PRIVATE
     _GLIBCXX_USE_CXX11_ABI=1 EIGEN_MAX_ALIGN_BYTES=64 NDEBUG)
   target_compile_features(${Target} PRIVATE cxx_std_17)
-  target_compile_options(${Target} PRIVATE -w -fno-lto
-    $<$<BOOL:${CBRIDGE_SANITIZE}>:-fno-sanitize=all>)
+  target_compile_options(${Target} PRIVATE -w -fno-lto)
+  if(CBRIDGE_SANITIZE)
+    target_compile_options(${Target} PRIVATE -fno-sanitize=all)
+  endif()
   set_target_properties(${Target} PROPERTIES POSITION_INDEPENDENT_CODE ON
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()

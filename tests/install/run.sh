@@ -45,12 +45,13 @@ fi
 say "cbridge_add_tf_model"
 if "$python" -c 'import importlib.util, sys; sys.exit(not importlib.util.find_spec("tensorflow"))'; then
   # The tests may have made one.
-  saved=${SAVED_MODEL:-$work/saved}
+  saved=$(realpath -m "${SAVED_MODEL:-}")
   if [[ ! -f $saved/saved_model.pb ]]; then
+    saved=$work/saved
     "$python" "$root/tests/tf/make_model.py" "$saved" "$work/expected"
   fi
   cmake -S "$root/tests/install/tf" -B "$work/tf" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
-    -DCBRIDGE_TF_PYTHON="$python" -DSAVED_MODEL="$(realpath "$saved")"
+    -DCBRIDGE_TF_PYTHON="$python" -DSAVED_MODEL="$saved"
   cmake --build "$work/tf"
   "$work/tf/tf_consumer" "tf:$work/tf/inliner.so?on_error=fail"
 else
