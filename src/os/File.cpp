@@ -139,40 +139,6 @@ Transfer writeSome(int File, Span<const Bytes> Pieces) {
   }
 }
 
-Expected<size_t> readFile(const std::string &Path, size_t Most,
-                          AlignedBuffer &To) {
-  int Errno = 0;
-  // Not to wait for the writer of a FIFO.
-  Expected<File> F = openFile(Path, O_RDONLY | O_NONBLOCK, 0, &Errno);
-  if (!F)
-    return Errno == ENOENT || Errno == ENOTDIR
-               ? Status::error(StatusCode::Unavailable, F.status().message())
-               : F.status();
-  struct stat Info;
-  if (::fstat(F->get(), &Info) != 0 || !S_ISREG(Info.st_mode))
-    return Status::error(StatusCode::Io, Path + ": not a file");
-  auto Claimed = uint64_t(Info.st_size);
-  if (Claimed > Most)
-    return Status::error(StatusCode::OutOfMemory,
-                         Path + ": has " + std::to_string(Claimed) +
-                             " bytes, more than " + std::to_string(Most));
-  // One more tells whether it has grown meanwhile.
-  if (!To.reserve(size_t(Claimed) + 1, 0))
-    return Status::error(StatusCode::OutOfMemory,
-                         Path + ": no memory for its " +
-                             std::to_string(Claimed) + " bytes");
-  size_t Size = 0;
-  while (Size <= Claimed) {
-    Transfer T = readSome(F->get(), {To.data() + Size, Claimed + 1 - Size});
-    if (T.Kind == Transfer::Closed)
-      return Size;
-    if (T.Kind != Transfer::Done)
-      return lastError(Path);
-    Size += T.Size;
-  }
-  return Status::error(StatusCode::Io, Path + ": is being written");
-}
-
 bool Backoff::pause(Deadline Until) {
   if (Until.passed())
     return false;

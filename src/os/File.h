@@ -7,8 +7,6 @@
 #ifndef CBRIDGE_OS_FILE_H
 #define CBRIDGE_OS_FILE_H
 
-#include "core/AlignedBuffer.h"
-
 #include <cbridge/Deadline.h>
 #include <cbridge/Expected.h>
 #include <cbridge/Span.h>
@@ -79,11 +77,6 @@ Transfer readSome(int File, MutableBytes To);
 /// write(2) does: for files that cannot break, such as a FIFO that we also
 /// read.
 Transfer writeSome(int File, Span<const Bytes> Pieces);
-
-/// A whole regular file; gives its size. Fails with Unavailable if it is not
-/// there, and with OutOfMemory if it is longer than Most bytes.
-Expected<size_t> readFile(const std::string &Path, size_t Most,
-                          AlignedBuffer &To);
 
 /// Sleeps for a time that doubles from call to call, up to 5 ms: for conditions
 /// that nothing can signal.

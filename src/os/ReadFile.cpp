@@ -28,17 +28,20 @@ Expected<FileContent> readFile(const std::string &Path, size_t MaxSize) {
                          Path + ": has more than " +
                              std::to_string(MaxSize >> 20) + " MiB");
   AlignedBuffer Memory;
-  if (!Memory.reserve(Size, 0))
+  // One more tells whether it has grown meanwhile.
+  if (!Memory.reserve(Size + 1, 0))
     return Status::error(StatusCode::OutOfMemory,
                          Path + ": no memory for its " + std::to_string(Size) +
                              " bytes");
-  for (size_t Have = 0; Have < Size;) {
-    Transfer T = readSome(F->get(), {Memory.data() + Have, Size - Have});
+  for (size_t Have = 0; Have <= Size;) {
+    Transfer T = readSome(F->get(), {Memory.data() + Have, Size + 1 - Have});
+    if (T.Kind == Transfer::Closed)
+      return FileContent(std::move(Memory), Have);
     if (T.Kind != Transfer::Done)
-      return Status::error(StatusCode::Io, Path + ": cannot be read");
+      return lastError(Path);
     Have += T.Size;
   }
-  return FileContent(std::move(Memory), Size);
+  return Status::error(StatusCode::Io, Path + ": is being written");
 }
 
 } // namespace cbridge::os

@@ -8,8 +8,8 @@
 
 #include "engine/SignatureFit.h"
 #include "engine/tflite/TfliteInterpreter.h"
-#include "os/File.h"
 #include "os/Folder.h"
+#include "os/ReadFile.h"
 
 #include <cstring>
 #include <mutex>
@@ -133,13 +133,10 @@ std::string featureName(std::string_view Name, const Signature &Pass) {
 }
 
 Expected<std::vector<OutputSpec>> readSpecFile(const std::string &File) {
-  AlignedBuffer Data;
-  Expected<size_t> Size = os::readFile(File, MaxSpecFile, Data);
-  if (!Size)
-    return Size.status();
-  return readOutputSpecs(
-      std::string_view(reinterpret_cast<const char *>(Data.data()), *Size),
-      File);
+  Expected<os::FileContent> Content = os::readFile(File, MaxSpecFile);
+  if (!Content)
+    return Content.status();
+  return readOutputSpecs(Content->text(), File);
 }
 
 Status fit(TfliteShared &To, const std::vector<OutputSpec> &Specs,

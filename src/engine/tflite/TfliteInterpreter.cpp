@@ -13,7 +13,7 @@
 
 #include "engine/SignatureFit.h"
 #include "engine/tflite/TfliteCheck.h"
-#include "os/File.h"
+#include "os/ReadFile.h"
 
 #include <climits>
 #include <cstdio>
@@ -110,26 +110,26 @@ Status TfliteSaid::failure(StatusCode Code, const std::string &File,
 Expected<std::shared_ptr<const TfliteModel>>
 TfliteModel::load(const std::string &File) {
   // First, since without the file no library is of use.
-  AlignedBuffer Data;
-  Expected<size_t> Size = os::readFile(File, MaxModel, Data);
-  if (!Size)
-    return Size.status();
+  Expected<os::FileContent> Content = os::readFile(File, MaxModel);
+  if (!Content)
+    return Content.status();
   Expected<const TfliteLibrary *> Api = TfliteLibrary::get();
   if (!Api)
     return Api.status();
   std::shared_ptr<TfliteModel> Made(new TfliteModel(**Api, File));
-  Made->Data = std::move(Data);
+  Made->Content = std::move(*Content);
+  Bytes Data = Made->Content->bytes();
   TfliteSaid Said;
   Made->Handle = guarded(
       Said,
       [&] {
-        return (*Api)->ModelCreateWithErrorReporter(Made->Data.data(), *Size,
+        return (*Api)->ModelCreateWithErrorReporter(Data.data(), Data.size(),
                                                     TfliteSaid::tell, &Said);
       },
       static_cast<TfLiteModel *>(nullptr));
   if (!Made->Handle)
     return Said.failure(StatusCode::Protocol, File, "no valid TFLite model");
-  if (Status S = checkTflite({Made->Data.data(), *Size}); !S)
+  if (Status S = checkTflite(Data); !S)
     return S.withContext(File);
   return std::shared_ptr<const TfliteModel>(std::move(Made));
 }

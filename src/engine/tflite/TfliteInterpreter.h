@@ -7,13 +7,14 @@
 #ifndef CBRIDGE_ENGINE_TFLITE_TFLITEINTERPRETER_H
 #define CBRIDGE_ENGINE_TFLITE_TFLITEINTERPRETER_H
 
-#include "core/AlignedBuffer.h"
 #include "engine/tflite/OutputSpec.h"
 #include "engine/tflite/TfliteLibrary.h"
+#include "os/ReadFile.h"
 
 #include <cbridge/Signature.h>
 
 #include <memory>
+#include <optional>
 
 namespace cbridge {
 
@@ -44,7 +45,8 @@ private:
   TfliteModel(const TfliteLibrary &Api, std::string File)
       : Api(Api), File(std::move(File)) {}
 
-  AlignedBuffer Data; // stays where it is while Handle lives
+  std::optional<os::FileContent>
+      Content; // stays where it is while Handle lives
   TfLiteModel *Handle = nullptr;
 };
 

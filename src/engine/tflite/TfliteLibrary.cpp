@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 #include "engine/tflite/TfliteLibrary.h"
 
+#include "os/Library.h"
+
 #include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <vector>
-
-#include <dlfcn.h>
 
 namespace cbridge {
 
@@ -23,7 +23,7 @@ public:
   explicit Symbols(void *Handle) : Handle(Handle) {}
 
   template <typename F> void find(F *&To, const char *Name) {
-    To = reinterpret_cast<F *>(::dlsym(Handle, Name));
+    To = reinterpret_cast<F *>(os::librarySymbol(Handle, Name));
     if (!To)
       Missing += (Missing.empty() ? "" : ", ") + std::string(Name);
   }
@@ -78,11 +78,9 @@ public:
     for (const Entry &Each : All)
       if (Each.File == File)
         return Each.Api.get();
-    void *Handle =
-        ::dlopen(File.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    Expected<void *> Handle = os::loadLibrary(File);
     if (!Handle) {
-      const char *Said = ::dlerror();
-      std::string Why = Said ? Said : File + ": cannot be loaded";
+      std::string Why = File + ": " + Handle.status().message();
       return Status::error(
           StatusCode::Unavailable,
           Named ? "TFLite's library, as CBRIDGE_TFLITE has it: " + Why
@@ -93,7 +91,7 @@ public:
                       "LD_LIBRARY_PATH names");
     }
     auto Api = std::make_unique<TfliteLibrary>();
-    if (std::string Missing = fill(*Api, Handle); !Missing.empty())
+    if (std::string Missing = fill(*Api, *Handle); !Missing.empty())
       return Status::error(StatusCode::Unsupported,
                            "TFLite's library " + File +
                                ": too old, or another one; it lacks " +
