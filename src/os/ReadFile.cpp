@@ -8,15 +8,20 @@
 
 #include "os/File.h"
 
+#include <cerrno>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 
 namespace cbridge::os {
 
 Expected<FileContent> readFile(const std::string &Path, size_t MaxSize) {
-  Expected<File> F = openFile(Path, O_RDONLY | O_NONBLOCK);
+  int Errno = 0;
+  Expected<File> F = openFile(Path, O_RDONLY | O_NONBLOCK, 0, &Errno);
   if (!F)
-    return F.status();
+    return Errno == ENOENT || Errno == ENOTDIR
+               ? Status::error(StatusCode::Unavailable, F.status().message())
+               : F.status();
   struct stat About;
   if (::fstat(F->get(), &About) != 0)
     return lastError(Path);

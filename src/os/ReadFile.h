@@ -33,8 +33,9 @@ private:
   size_t Size;
 };
 
-/// Fails with OutOfMemory if the file is larger than MaxSize, and with another
-/// code if it is not there or no regular file: a FIFO would keep us waiting.
+/// Fails with Unavailable if the file is not there, with OutOfMemory if it is
+/// larger than MaxSize, and with Io if it is no regular file: a FIFO would keep
+/// us waiting.
 Expected<FileContent> readFile(const std::string &Path, size_t MaxSize);
 
 } // namespace cbridge::os

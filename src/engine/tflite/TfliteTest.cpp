@@ -304,7 +304,7 @@ TEST_F(Tflite, FilesThatAreMissing) {
                              std::filesystem::copy_options::overwrite_existing);
   EXPECT_SAYS(whyNot(Copy), Copy + "/model.tflite");
   std::filesystem::create_directory(Copy + "/model.tflite");
-  EXPECT_SAYS(whyNot(Copy), Copy + "/model.tflite: not a file");
+  EXPECT_SAYS(whyNot(Copy), Copy + "/model.tflite: is no regular file");
 }
 
 TEST_F(Tflite, SpecsThatAreWrong) {
