@@ -99,6 +99,15 @@ fetch_onnxruntime_headers() {
   rm -rf "$apt"
 }
 
+# The libraries that engines load at run time.
+need_engines() {
+  local onnxruntime
+  need_venv
+  onnxruntime=$(echo .venv/lib/python3*/site-packages/onnxruntime/capi/libonnxruntime.so.*)
+  export CBRIDGE_ONNXRUNTIME=${CBRIDGE_ONNXRUNTIME:-$PWD/$onnxruntime}
+  need_tflite
+}
+
 need_onnxruntime_headers() {
   if [[ ! -f $ONNXRUNTIME_ROOT/usr/include/onnxruntime/onnxruntime_c_api.h ]]; then
     step "ONNX Runtime's headers" fetch_onnxruntime_headers
@@ -119,7 +128,7 @@ fetch_tflite() {
   rm -rf "$dir/maven" "${dir:?}/$jar"
 }
 
-# For the tests of tflite:, which skip what they need it for if CBRIDGE_TFLITE names none.
+# For whatever opens tflite:.
 need_tflite() {
   if [[ -n ${CBRIDGE_TFLITE:-} ]]; then return; fi
   CBRIDGE_TFLITE=$PWD/build/deps/tflite/libjnitensorflowlite.so
