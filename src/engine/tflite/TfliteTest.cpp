@@ -66,7 +66,7 @@ protected:
   void SetUp() override {
     const char *Library = std::getenv("CBRIDGE_TFLITE");
     if (!Library)
-      GTEST_SKIP() << "CBRIDGE_TFLITE does not name TFLite's library";
+      GTEST_FAIL() << "CBRIDGE_TFLITE does not name TFLite's library";
     Kept = Library;
   }
   void TearDown() override {
