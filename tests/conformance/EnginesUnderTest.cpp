@@ -38,11 +38,37 @@ static EngineUnderTest onnx() {
 }
 #endif
 
+#ifdef CBRIDGE_HAS_TFLITE
+static std::string tfliteFolder(const std::string &Model) {
+  return CBRIDGE_TESTS_DIR "/golden/tflite/" + Model;
+}
+
+static EngineUnderTest tflite() {
+  EngineUnderTest E;
+  E.Name = "tflite";
+  E.Culprit = [](const std::string &Model) {
+    return tfliteFolder(Model) + "/model.tflite";
+  };
+  E.Runner = [](const std::string &Model) -> std::optional<std::string> {
+    // It has strings, but a format of its own for them, which tflite: refuses.
+    if (Model == "elements_string")
+      return std::nullopt;
+    return "tflite:" + tfliteFolder(Model);
+  };
+  E.Library = "tensorflowlite";
+  E.Describes = true;
+  return E;
+}
+#endif
+
 const std::vector<EngineUnderTest> &enginesUnderTest() {
   static const auto *const Engines = new std::vector<EngineUnderTest>{
       reference(),
 #ifdef CBRIDGE_HAS_ONNX
       onnx(),
+#endif
+#ifdef CBRIDGE_HAS_TFLITE
+      tflite(),
 #endif
   };
   return *Engines;

@@ -24,6 +24,10 @@ TYPES += ["float32", "float64"]
 C_NAMES = {"float32": "float", "float64": "double", "bool": "bool"}
 
 
+def c_name(kind: str) -> str:
+    return C_NAMES.get(kind, kind + "_t")
+
+
 def write(
     directory: Path,
     function: Callable[..., Any],
@@ -47,8 +51,7 @@ def write(
     spec = []
     for name, (kind, shape) in outputs.items():
         tensor, port = tensors[name]["name"].rsplit(":", 1)
-        kind = C_NAMES.get(kind, kind + "_t")
-        described = {"name": tensor, "port": int(port), "type": kind, "shape": shape}
+        described = {"name": tensor, "port": int(port), "type": c_name(kind), "shape": shape}
         spec.append({"logging_name": name, "tensor_spec": described})
     (directory / "output_spec.json").write_text(json.dumps(spec, indent=2) + "\n")
     print(directory.name, len(content), "bytes")
