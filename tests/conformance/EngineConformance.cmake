@@ -39,4 +39,13 @@ if(CBRIDGE_BUILD_TESTS)
   target_link_libraries(conformance_engine PRIVATE cbridge::core GTest::gtest)
   cbridge_warnings(conformance_engine)
   add_dependencies(engine_conformance_test conformance_engine)
+
+  # Which of them there are, EnginesUnderTest.cpp has to know.
+  if(TfEngineModels)
+    target_compile_definitions(engine_conformance_test PRIVATE CBRIDGE_HAS_TF
+      CBRIDGE_TF_MODELS="$<TARGET_FILE_DIR:engine_model_affine>/engine_model_")
+    foreach(Model IN LISTS TfEngineModels)
+      add_dependencies(engine_conformance_test engine_model_${Model})
+    endforeach()
+  endif()
 endif()

@@ -61,6 +61,29 @@ static EngineUnderTest tflite() {
 }
 #endif
 
+#ifdef CBRIDGE_HAS_TF
+static std::string tfFile(const std::string &Model) {
+  return CBRIDGE_TF_MODELS + Model + ".so";
+}
+
+static EngineUnderTest tf() {
+  EngineUnderTest E;
+  E.Name = "tf";
+  E.Culprit = tfFile;
+  E.Runner = [](const std::string &Model) -> std::optional<std::string> {
+    for (std::string_view Compiled :
+         {"affine", "argmax", "multi", "not_a_number"})
+      if (Model == Compiled)
+        return "tf:" + tfFile(Model);
+    // TensorFlow compiles neither "dynamic" and "symbolic", whose shapes vary,
+    // nor strings. The others would cost seconds each, to compile.
+    return std::nullopt;
+  };
+  E.Library = "libtensorflow_framework";
+  return E;
+}
+#endif
+
 const std::vector<EngineUnderTest> &enginesUnderTest() {
   static const auto *const Engines = new std::vector<EngineUnderTest>{
       reference(),
@@ -69,6 +92,9 @@ const std::vector<EngineUnderTest> &enginesUnderTest() {
 #endif
 #ifdef CBRIDGE_HAS_TFLITE
       tflite(),
+#endif
+#ifdef CBRIDGE_HAS_TF
+      tf(),
 #endif
   };
   return *Engines;

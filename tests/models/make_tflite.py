@@ -18,9 +18,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
 import tensorflow as tf
+from engine_models import TYPES
 
-TYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-TYPES += ["float32", "float64"]
 C_NAMES = {"float32": "float", "float64": "double", "bool": "bool"}
 
 
