@@ -72,7 +72,7 @@ static EngineUnderTest tf() {
   E.Culprit = tfFile;
   E.Runner = [](const std::string &Model) -> std::optional<std::string> {
     for (std::string_view Compiled :
-         {"affine", "argmax", "multi", "not_a_number"})
+         {"affine", "argmax", "identity", "multi", "not_a_number"})
       if (Model == Compiled)
         return "tf:" + tfFile(Model);
     // TensorFlow compiles neither "dynamic" and "symbolic", whose shapes vary,
