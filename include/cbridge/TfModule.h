@@ -49,6 +49,16 @@ inline size_t sizeOf(int32_t Type) {
   return Type >= 0 && Type <= CBRIDGE_STRING ? Sizes[Type] : 0;
 }
 
+/// What TensorFlow puts in front of the names of inputs.
+constexpr std::string_view Prefixes[] = {"action_", "serving_default_"};
+
+inline std::string_view withoutPrefix(std::string_view Name) {
+  for (std::string_view Prefix : Prefixes)
+    if (Name.size() > Prefix.size() && Name.substr(0, Prefix.size()) == Prefix)
+      return Name.substr(Prefix.size());
+  return Name;
+}
+
 inline std::string_view nameOf(const cbridge_spec &Spec) {
   return {Spec.name.data, Spec.name.size};
 }
@@ -120,11 +130,10 @@ private:
   /// By the name itself, or without what TensorFlow puts in front.
   static size_t find(const cbridge_spec *Specs, size_t Count,
                      std::string_view Name) {
-    for (std::string_view Prefix : {"", "action_", "serving_default_"})
-      if (Name.substr(0, Prefix.size()) == Prefix)
-        for (size_t I = 0; I < Count; ++I)
-          if (nameOf(Specs[I]) == Name.substr(Prefix.size()))
-            return I;
+    for (std::string_view Each : {Name, withoutPrefix(Name)})
+      for (size_t I = 0; I < Count; ++I)
+        if (nameOf(Specs[I]) == Each)
+          return I;
     return None;
   }
   void complain(cbridge_code Because, const char *Side, std::string_view Name,
@@ -182,6 +191,7 @@ public:
       return CBRIDGE_OK; // no model of TensorFlow's that we can compile reads
                          // it
     };
+    Type.describe = describe;
   }
 
   /// What a module exports, made once and never destroyed.
@@ -238,6 +248,28 @@ private:
     (void)Error;
     return Body();
 #endif
+  }
+
+  static cbridge_code describe(cbridge_address *,
+                               void (*Tell)(void *, const cbridge_signature *),
+                               void *To, cbridge_error *Error) {
+    return guarded(Error, [&]() -> cbridge_code {
+      std::vector<cbridge_spec> In, Out;
+      for (const Tensor &Each : only()->Inputs)
+        In.push_back(spec(Each, withoutPrefix(Each.Name)));
+      for (const Tensor &Each : only()->Outputs)
+        Out.push_back(spec(Each, Each.Name));
+      cbridge_signature Own = {sizeof(Own), In.data(), Out.data(), In.size(),
+                               Out.size()};
+      Tell(To, &Own);
+      return CBRIDGE_OK;
+    });
+  }
+  static cbridge_spec spec(const Tensor &Of, std::string_view Name) {
+    return {{Name.data(), Name.size()},
+            Of.Type,
+            uint32_t(Of.Shape.size()),
+            Of.Shape.data()};
   }
 
   static cbridge_code open(cbridge_address *, const cbridge_signature *Pass,

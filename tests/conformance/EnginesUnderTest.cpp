@@ -80,6 +80,7 @@ static EngineUnderTest tf() {
     return std::nullopt;
   };
   E.Library = "libtensorflow_framework";
+  E.Describes = true;
   return E;
 }
 #endif
