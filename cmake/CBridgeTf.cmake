@@ -36,6 +36,48 @@ function(_cbridge_tf_options Target Tensorflow)
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
 
+# The module NAME.so, of what cbridge_tf_aot.py makes, or will have made, in the folder NAME_tf. Sets
+# the caller's TfPrefix and TfFiles: how that is called, and all of it.
+function(_cbridge_tf_module Name Tensorflow)
+  set(Runtime
+    tensorflow/compiler/tf2xla/allocator.cc
+    tensorflow/compiler/tf2xla/xla_compiled_cpu_function.cc
+    xla/backends/cpu/runtime/rng_state_lib.cc
+    xla/executable_run_options.cc
+    ${ARGN})
+  list(REMOVE_DUPLICATES Runtime)
+  # Models share it.
+  string(MD5 Key "${Tensorflow};${Runtime}")
+  string(SUBSTRING "${Key}" 0 8 Key)
+  set(RuntimeTarget cbridge_tf_runtime_${Key})
+  if(NOT TARGET ${RuntimeTarget})
+    list(TRANSFORM Runtime PREPEND "${Tensorflow}/xla_aot_runtime_src/")
+    add_library(${RuntimeTarget} STATIC EXCLUDE_FROM_ALL ${Runtime})
+    _cbridge_tf_options(${RuntimeTarget} "${Tensorflow}")
+  endif()
+
+  set(Tools "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
+  string(REPLACE "-" "_" Class "${Name}")
+  set(Out "${CMAKE_CURRENT_BINARY_DIR}/${Name}_tf")
+  set(Prefix "${Out}/${Class}")
+  set(Objects "${Prefix}.o" "${Prefix}_constants.o" "${Prefix}_metadata.o")
+  file(MAKE_DIRECTORY "${Out}")
+  add_library(${Name} MODULE "${Prefix}.cpp" ${Objects})
+  set_source_files_properties(${Objects} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  _cbridge_tf_options(${Name} "${Tensorflow}")
+  set_target_properties(${Name} PROPERTIES PREFIX "" SUFFIX .so
+    LINK_DEPENDS "${Tools}/module.exports" INSTALL_RPATH "${Tensorflow}")
+  target_include_directories(${Name} PRIVATE
+    $<TARGET_PROPERTY:cbridge::core,INTERFACE_INCLUDE_DIRECTORIES>)
+  target_link_libraries(${Name} PRIVATE ${RuntimeTarget}
+    "${Tensorflow}/libtensorflow_framework.so.2")
+  target_link_options(${Name} PRIVATE
+    LINKER:-z,nodelete LINKER:--version-script=${Tools}/module.exports LINKER:--gc-sections
+    LINKER:--no-undefined)
+  set(TfPrefix "${Prefix}" PARENT_SCOPE)
+  set(TfFiles "${Prefix}.cpp" "${Prefix}.h" ${Objects} PARENT_SCOPE)
+endfunction()
+
 function(cbridge_add_tf_model Name)
   cmake_parse_arguments(PARSE_ARGV 1 Arg "" "SAVED_MODEL;SIGNATURE;TAG_SET;PYTHON" "RUNTIME")
   if(NOT Name MATCHES "^[A-Za-z_][A-Za-z0-9_-]*$" OR NOT Arg_SAVED_MODEL OR Arg_UNPARSED_ARGUMENTS)
@@ -58,45 +100,12 @@ function(cbridge_add_tf_model Name)
       "pip install tensorflow-cpu, and let PYTHON or CBRIDGE_TF_PYTHON be that interpreter")
   endif()
 
-  set(Runtime
-    tensorflow/compiler/tf2xla/allocator.cc
-    tensorflow/compiler/tf2xla/xla_compiled_cpu_function.cc
-    xla/backends/cpu/runtime/rng_state_lib.cc
-    xla/executable_run_options.cc
-    ${Arg_RUNTIME})
-  list(REMOVE_DUPLICATES Runtime)
-  # Models share it.
-  string(MD5 Key "${Tensorflow};${Runtime}")
-  string(SUBSTRING "${Key}" 0 8 Key)
-  set(RuntimeTarget cbridge_tf_runtime_${Key})
-  if(NOT TARGET ${RuntimeTarget})
-    list(TRANSFORM Runtime PREPEND "${Tensorflow}/xla_aot_runtime_src/")
-    add_library(${RuntimeTarget} STATIC EXCLUDE_FROM_ALL ${Runtime})
-    _cbridge_tf_options(${RuntimeTarget} "${Tensorflow}")
-  endif()
-
-  set(Tools "${CMAKE_CURRENT_FUNCTION_LIST_DIR}")
-  string(REPLACE "-" "_" Class "${Name}")
-  set(Out "${CMAKE_CURRENT_BINARY_DIR}/${Name}_tf")
-  set(Prefix "${Out}/${Class}")
-  set(Objects "${Prefix}.o" "${Prefix}_constants.o" "${Prefix}_metadata.o")
-  file(MAKE_DIRECTORY "${Out}")
-  add_custom_command(OUTPUT "${Prefix}.cpp" "${Prefix}.h" ${Objects}
-    COMMAND "${Arg_PYTHON}" "${Tools}/cbridge_tf_aot.py" "${Saved}" "${Arg_TAG_SET}"
-      "${Arg_SIGNATURE}" "cbridge_tf_model::${Class}" "${Prefix}"
-    DEPENDS "${Saved}/saved_model.pb" "${Tools}/cbridge_tf_aot.py"
+  set(Aot "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/cbridge_tf_aot.py")
+  _cbridge_tf_module(${Name} "${Tensorflow}" ${Arg_RUNTIME})
+  get_filename_component(Class "${TfPrefix}" NAME)
+  add_custom_command(OUTPUT ${TfFiles}
+    COMMAND "${Arg_PYTHON}" "${Aot}" "${Saved}" "${Arg_TAG_SET}" "${Arg_SIGNATURE}"
+      "cbridge_tf_model::${Class}" "${TfPrefix}"
+    DEPENDS "${Saved}/saved_model.pb" "${Aot}"
     COMMENT "Compiling ${Arg_SAVED_MODEL} for tf:${Name}.so" VERBATIM)
-
-  add_library(${Name} MODULE "${Prefix}.cpp" ${Objects})
-  set_source_files_properties(${Objects} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
-  _cbridge_tf_options(${Name} "${Tensorflow}")
-  set_target_properties(${Name} PROPERTIES PREFIX "" SUFFIX .so
-    LINK_DEPENDS "${Tools}/module.exports" INSTALL_RPATH "${Tensorflow}")
-  target_include_directories(${Name} PRIVATE
-    $<TARGET_PROPERTY:cbridge::core,INTERFACE_INCLUDE_DIRECTORIES>)
-  target_link_libraries(${Name} PRIVATE ${RuntimeTarget}
-    "${Tensorflow}/libtensorflow_framework.so.2")
-  target_link_options(${Name} PRIVATE
-    LINKER:-z,nodelete LINKER:--version-script=${Tools}/module.exports LINKER:--gc-sections
-    LINKER:--no-undefined)
 endfunction()

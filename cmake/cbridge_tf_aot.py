@@ -6,6 +6,7 @@ Writes PREFIX.h, PREFIX.o, PREFIX_constants.o and PREFIX_metadata.o, as TensorFl
 `saved_model_cli aot_compile_cpu` does, and PREFIX.cpp, which makes a module of them.
 """
 
+import contextlib
 import os
 import sys
 
@@ -70,47 +71,54 @@ def describe(who, signature, class_name, prefix):
         file.write(text)
 
 
-def quietly(call, log):
-    """Calls what says much, to a log that is shown if it fails."""
-    shown = os.dup(2)
+@contextlib.contextmanager
+def quietly(log):
+    """Sends what others say, which is much, to a log that is shown if they fail."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    shown = [os.dup(1), os.dup(2)]
     with open(log, "wb") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
+    failed = True
     try:
-        call()
-    except BaseException as why:
-        if isinstance(why, SystemExit) and not why.code:
-            return
+        yield
+        failed = False
+    finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        with open(log, "rb") as file:
-            os.write(shown, file.read())
-        os.dup2(shown, 2)
-        raise
+        for number, kept in enumerate(shown, 1):
+            os.dup2(kept, number)
+            os.close(kept)
+        if failed:
+            with open(log, "rb") as file:
+                os.write(2, file.read())
 
 
-def main():
-    saved_model, tag_set, key, class_name, prefix = sys.argv[1:]
-    from tensorflow.python.tools import saved_model_cli, saved_model_utils
+def compile_model(saved_model, tag_set, key, class_name, prefix):
+    from absl import flags
+    from tensorflow.python.tools import (
+        saved_model_aot_compile,
+        saved_model_cli,  # noqa: F401 (it has the flags)
+        saved_model_utils,
+    )
 
     graph = saved_model_utils.get_meta_graph_def(saved_model, tag_set)
     if key not in graph.signature_def:
         known = ", ".join(sorted(graph.signature_def))
         sys.exit(f"{saved_model}: there is no signature '{key}'; there are {known}")
     describe(f"{saved_model}, signature '{key}'", graph.signature_def[key], class_name, prefix)
-    flags = {
-        "dir": saved_model,
-        "tag_set": tag_set,
-        "signature_def_key": key,
-        "output_prefix": prefix,
-        "cpp_class": class_name,
-        "multithreading": "false",
-    }
-    sys.argv[1:] = ["aot_compile_cpu"]
-    for flag, value in flags.items():
-        sys.argv += ["--" + flag, value]
-    quietly(saved_model_cli.main, prefix + ".log")
+    with quietly(prefix + ".log"):
+        saved_model_aot_compile.aot_compile_cpu_meta_graph_def(
+            checkpoint_path=os.path.join(saved_model, "variables", "variables"),
+            meta_graph_def=graph,
+            signature_def_key=key,
+            output_prefix=prefix,
+            cpp_class=class_name,
+            target_triple=flags.FLAGS["target_triple"].default,
+            target_cpu=flags.FLAGS["target_cpu"].default,
+        )
 
 
 if __name__ == "__main__":
-    main()
+    compile_model(*sys.argv[1:])

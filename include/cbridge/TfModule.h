@@ -49,6 +49,16 @@ inline size_t sizeOf(int32_t Type) {
   return Type >= 0 && Type <= CBRIDGE_STRING ? Sizes[Type] : 0;
 }
 
+/// What TensorFlow puts in front of the names of inputs.
+constexpr std::string_view Prefixes[] = {"action_", "serving_default_"};
+
+inline std::string_view withoutPrefix(std::string_view Name) {
+  for (std::string_view Prefix : Prefixes)
+    if (Name.size() > Prefix.size() && Name.substr(0, Prefix.size()) == Prefix)
+      return Name.substr(Prefix.size());
+  return Name;
+}
+
 inline std::string_view nameOf(const cbridge_spec &Spec) {
   return {Spec.name.data, Spec.name.size};
 }
@@ -120,11 +130,10 @@ private:
   /// By the name itself, or without what TensorFlow puts in front.
   static size_t find(const cbridge_spec *Specs, size_t Count,
                      std::string_view Name) {
-    for (std::string_view Prefix : {"", "action_", "serving_default_"})
-      if (Name.substr(0, Prefix.size()) == Prefix)
-        for (size_t I = 0; I < Count; ++I)
-          if (nameOf(Specs[I]) == Name.substr(Prefix.size()))
-            return I;
+    for (std::string_view Each : {Name, withoutPrefix(Name)})
+      for (size_t I = 0; I < Count; ++I)
+        if (nameOf(Specs[I]) == Each)
+          return I;
     return None;
   }
   void complain(cbridge_code Because, const char *Side, std::string_view Name,
@@ -182,6 +191,7 @@ public:
       return CBRIDGE_OK; // no model of TensorFlow's that we can compile reads
                          // it
     };
+    Type.describe = describe;
   }
 
   /// What a module exports, made once and never destroyed.
@@ -216,9 +226,12 @@ private:
     explicit Runner(const Model &Of) : Of(Of), Scratch(Of.Pass->input_count) {}
     const Model &Of;
     Compiled Class;
-    /// For features that the model does not know.
+    /// For features that the model does not know, and for those that have
+    /// other extents than it takes, which fail decisions until they change.
     std::vector<std::vector<double>> Scratch;
     std::vector<size_t> ScratchSize;
+    std::vector<std::string> Wrong; // why, of each feature; or empty
+    size_t WrongCount = 0;
   };
   static Runner &get(void *R) { return *static_cast<Runner *>(R); }
 
@@ -235,6 +248,28 @@ private:
     (void)Error;
     return Body();
 #endif
+  }
+
+  static cbridge_code describe(cbridge_address *,
+                               void (*Tell)(void *, const cbridge_signature *),
+                               void *To, cbridge_error *Error) {
+    return guarded(Error, [&]() -> cbridge_code {
+      std::vector<cbridge_spec> In, Out;
+      for (const Tensor &Each : only()->Inputs)
+        In.push_back(spec(Each, withoutPrefix(Each.Name)));
+      for (const Tensor &Each : only()->Outputs)
+        Out.push_back(spec(Each, Each.Name));
+      cbridge_signature Own = {sizeof(Own), In.data(), Out.data(), In.size(),
+                               Out.size()};
+      Tell(To, &Own);
+      return CBRIDGE_OK;
+    });
+  }
+  static cbridge_spec spec(const Tensor &Of, std::string_view Name) {
+    return {{Name.data(), Name.size()},
+            Of.Type,
+            uint32_t(Of.Shape.size()),
+            Of.Shape.data()};
   }
 
   static cbridge_code open(cbridge_address *, const cbridge_signature *Pass,
@@ -269,23 +304,37 @@ private:
       const Model &Of = *static_cast<Model *>(M);
       auto Made = std::make_unique<Runner>(Of);
       Made->ScratchSize.assign(Of.Pass->input_count, 0);
+      Made->Wrong.resize(Of.Pass->input_count);
       for (size_t I = 0; I < Of.Pass->input_count; ++I) {
         const cbridge_spec &Spec = Of.Pass->inputs[I];
         if (size_t Theirs = Of.Of.OfInput[I]; Theirs != Fit::None)
           // Features are 0 until somebody fills them.
           std::memset(Made->Class.arg_data(only()->Args[Theirs]), 0,
                       size_t(Made->Class.arg_size(only()->Args[Theirs])));
-        else if (std::all_of(Spec.shape, Spec.shape + Spec.rank,
-                             [](int64_t E) { return E >= 0; }))
-          setScratch(*Made, I, Spec.shape);
+        std::vector<int64_t> Extents(Spec.shape, Spec.shape + Spec.rank);
+        for (int64_t &Each : Extents)
+          Each = std::max(Each, int64_t(0));
+        setExtents(*Made, I, Extents.data());
       }
       *To = Made.release();
       return CBRIDGE_OK;
     });
   }
 
-  static void setScratch(Runner &R, size_t I, const int64_t *Extents) {
+  static void setExtents(Runner &R, size_t I, const int64_t *Extents) {
     const cbridge_spec &Spec = R.Of.Pass->inputs[I];
+    R.WrongCount -= !R.Wrong[I].empty();
+    R.Wrong[I].clear();
+    if (size_t Theirs = R.Of.Of.OfInput[I]; Theirs != Fit::None) {
+      const Tensor &Wanted = only()->Inputs[Theirs];
+      if (fit(Extents, Spec.rank, Wanted.Shape.data(), Wanted.Shape.size()))
+        return;
+      R.Wrong[I] =
+          "input '" + std::string(nameOf(Spec)) + "': the model wants " +
+          typeAndShape(Wanted.Type, Wanted.Shape.data(), Wanted.Shape.size()) +
+          ", the pass gives " + typeAndShape(Spec.type, Extents, Spec.rank);
+      ++R.WrongCount;
+    }
     size_t Size = sizeOf(Spec.type);
     for (size_t D = 0; D < Spec.rank; ++D)
       Size *= size_t(Extents[D]);
@@ -298,7 +347,7 @@ private:
                             cbridge_error *) {
     Runner &R = get(Handle);
     size_t Theirs = R.Of.Of.OfInput[I];
-    if (Theirs == Fit::None) {
+    if (Theirs == Fit::None || !R.Wrong[I].empty()) {
       *Data = R.Scratch[I].data();
       *Size = R.ScratchSize[I];
     } else {
@@ -311,30 +360,19 @@ private:
   static cbridge_code resize(void *Handle, size_t I, const int64_t *Extents,
                              cbridge_error *Error) {
     return guarded(Error, [&]() -> cbridge_code {
-      Runner &R = get(Handle);
-      const cbridge_spec &Spec = R.Of.Pass->inputs[I];
-      size_t Theirs = R.Of.Of.OfInput[I];
-      if (Theirs == Fit::None) {
-        setScratch(R, I, Extents);
-        return CBRIDGE_OK;
-      }
-      const Tensor &Wanted = only()->Inputs[Theirs];
-      if (fit(Extents, Spec.rank, Wanted.Shape.data(), Wanted.Shape.size()))
-        return CBRIDGE_OK;
-      return report(
-          CBRIDGE_SHAPE_MISMATCH,
-          "input '" + std::string(nameOf(Spec)) + "': the model wants " +
-              typeAndShape(Wanted.Type, Wanted.Shape.data(),
-                           Wanted.Shape.size()) +
-              ", the pass gives " + typeAndShape(Spec.type, Extents, Spec.rank),
-          Error);
+      setExtents(get(Handle), I, Extents);
+      return CBRIDGE_OK;
     });
   }
 
   static cbridge_code run(void *Handle, const cbridge_call *,
                           cbridge_error *Error) {
     return guarded(Error, [&]() -> cbridge_code {
-      return get(Handle).Class.Run()
+      Runner &R = get(Handle);
+      for (size_t I = 0; R.WrongCount && I < R.Wrong.size(); ++I)
+        if (!R.Wrong[I].empty())
+          return report(CBRIDGE_SHAPE_MISMATCH, R.Wrong[I], Error);
+      return R.Class.Run()
                  ? CBRIDGE_OK
                  : report(CBRIDGE_PEER_ERROR, "the model failed", Error);
     });

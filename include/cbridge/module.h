@@ -223,6 +223,13 @@ typedef struct cbridge_runner_type {
   /* Optional, if the module has a channel of the same scheme: whether this
      string is for the runner. Without it, all are. */
   int (*claims)(cbridge_address *);
+
+  /* Optional: what the model takes and gives by itself, by which its user can
+     open it. Calls tell once, with a signature that is valid until it returns.
+     Fails as open does. */
+  cbridge_code (*describe)(cbridge_address *,
+                           void (*tell)(void *to, const cbridge_signature *),
+                           void *to, cbridge_error *);
 } cbridge_runner_type;
 
 /*===- Serializers --------------------------------------------------------===*/

@@ -71,30 +71,50 @@ Expected<const Module *> loadTfModule(const std::string &File) {
   return Module::load(File);
 }
 
+/// The runner in the module that R names.
+Expected<const Scheme *> tfRunner(const RunnerString &R) {
+  if (R.target().empty())
+    return R.errorAtTarget(
+        "expected a file that cbridge_add_tf_model has made");
+  Expected<const Module *> Found = loadTfModule(R.target());
+  if (!Found)
+    return Found.status();
+  if (const Scheme *Runner = (*Found)->runner("tf"))
+    return Runner;
+  return Status::error(StatusCode::Unsupported,
+                       "module " + (*Found)->file() +
+                           ": has no runner 'tf'; those that "
+                           "cbridge_add_tf_model makes have one");
+}
+
+Expected<EngineSource> openTf(const RunnerString &R, const Signature &Sig) {
+  Expected<const Scheme *> Runner = tfRunner(R);
+  if (!Runner)
+    return Runner.status();
+  Expected<EngineSource> Opened = (*Runner)->Open(R, Sig);
+  return Opened ? std::move(Opened) : Opened.status().withContext(R.target());
+}
+
+Expected<Signature> describeTf(const RunnerString &R) {
+  Expected<const Scheme *> Runner = tfRunner(R);
+  if (!Runner)
+    return Runner.status();
+  if (!(*Runner)->Describe)
+    return Status::error(StatusCode::Unsupported,
+                         R.target() + ": does not describe itself; it was made "
+                                      "by an older cbridge_add_tf_model");
+  return (*Runner)->Describe(R);
+}
+
 } // namespace
 
 Scheme tfScheme() {
-  return {"tf",
-          "tf:FILE.so evaluates a model that TensorFlow has compiled",
-          {},
-          [](const RunnerString &R,
-             const Signature &Sig) -> Expected<EngineSource> {
-            if (R.target().empty())
-              return R.errorAtTarget(
-                  "expected a file that cbridge_add_tf_model has made");
-            Expected<const Module *> Found = loadTfModule(R.target());
-            if (!Found)
-              return Found.status();
-            const Scheme *Runner = (*Found)->runner("tf");
-            if (!Runner)
-              return Status::error(StatusCode::Unsupported,
-                                   "module " + (*Found)->file() +
-                                       ": has no runner 'tf'; those that "
-                                       "cbridge_add_tf_model makes have one");
-            Expected<EngineSource> Opened = Runner->Open(R, Sig);
-            return Opened ? std::move(Opened)
-                          : Opened.status().withContext(R.target());
-          }};
+  Scheme Made{"tf",
+              "tf:FILE.so evaluates a model that TensorFlow has compiled",
+              {},
+              openTf};
+  Made.Describe = describeTf;
+  return Made;
 }
 
 } // namespace cbridge

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "core/SignatureJson.h"
 #include "module/Adapters.h"
 
 namespace cbridge::c {
@@ -233,6 +234,62 @@ Expected<EngineSource> open(const std::shared_ptr<const RunnerType> &Of,
                            std::move(Model))] { return newRunner(Model); });
 }
 
+/// What a module tells of a model.
+struct Description {
+  const std::string &Who;
+  Expected<Signature> Told =
+      Status::error(StatusCode::Protocol, Who + ": describes nothing");
+
+  static void tell(void *To, const cbridge_signature *Sig) {
+    static_cast<Description *>(To)->take(Sig);
+  }
+
+private:
+  void take(const cbridge_signature *Sig) {
+    std::vector<TensorSpec> Inputs, Outputs;
+    Status S = Sig ? Status() : wrong("null");
+    if (S.ok())
+      S = list(Inputs, Sig->inputs, Sig->input_count);
+    if (S.ok())
+      S = list(Outputs, Sig->outputs, Sig->output_count);
+    Signature Made(std::move(Inputs), std::move(Outputs));
+    if (S.ok())
+      S = Made.validate().withContext(Who);
+    if (S.ok())
+      Told = std::move(Made);
+    else
+      Told = S;
+  }
+  Status list(std::vector<TensorSpec> &To, const cbridge_spec *From,
+              size_t Count) const {
+    if (Count > MaxTensors || (Count && !From))
+      return wrong(std::to_string(Count) + " tensors");
+    for (const cbridge_spec &Each : Span<const cbridge_spec>(From, Count)) {
+      if (Each.type < 0 || Each.type > CBRIDGE_STRING || Each.rank > MaxRank ||
+          (Each.rank && !Each.shape))
+        return wrong("'" + std::string(text(Each.name)) +
+                     "' of no known type or shape");
+      To.emplace_back(std::string(text(Each.name)), ElementType(Each.type),
+                      std::vector<int64_t>(Each.shape, Each.shape + Each.rank));
+    }
+    return Status();
+  }
+  Status wrong(const std::string &What) const {
+    return Status::error(StatusCode::Protocol, Who + ": describes " + What);
+  }
+};
+
+Expected<Signature> describe(const RunnerType &Of, const RunnerString &R) {
+  Description To{Of.Who};
+  cbridge_address Address{R, {}};
+  cbridge_error Error = {};
+  if (Status S = status(Of.C.describe(&Address, Description::tell, &To, &Error),
+                        Error, Of.Who);
+      !S)
+    return S;
+  return std::move(To.Told);
+}
+
 } // namespace
 
 Expected<Scheme> runnerScheme(const cbridge_runner_type *Theirs,
@@ -265,6 +322,8 @@ Expected<Scheme> runnerScheme(const cbridge_runner_type *Theirs,
       cbridge_address Address{R, {}};
       return Of->C.claims(&Address) != 0;
     };
+  if (C.describe)
+    Made.Describe = [Of](const RunnerString &R) { return describe(*Of, R); };
   return Made;
 }
 

@@ -249,6 +249,14 @@ TEST_F(ModuleTest, AbsurdTensorsAreRefused) {
     MLModelRunner R = M->runner();
     expectSays(R.evaluate<double>().status(), StatusCode::Protocol, Each.Says);
   }
+  for (const char *Wish :
+       {"count", "null", "rank", "shape", "type", "extent", "anything"}) {
+    Status S = Model::describe("liar:" + std::string(Wish)).status();
+    EXPECT_EQ(S.code(),
+              Wish[0] == 'e' ? StatusCode::ShapeMismatch : StatusCode::Protocol)
+        << S.toString();
+    EXPECT_NE(S.message().find("liar"), std::string::npos) << S.toString();
+  }
   Expected<Model> M = Model::open("liar:input", Sig);
   ASSERT_TRUE(M);
   MLModelRunner R = M->runner();

@@ -8,6 +8,11 @@ if(CBRIDGE_BUILD_TESTS)
   if(CBRIDGE_WITH_ONNX)
     list(APPEND Definitions CBRIDGE_HAS_ONNX)
   endif()
+  set(Suppressions ${CMAKE_CURRENT_LIST_DIR}/EngineSanitizers.cpp)
+  if(CBRIDGE_WITH_TFLITE)
+    list(APPEND Definitions CBRIDGE_HAS_TFLITE)
+    list(APPEND Suppressions ${PROJECT_SOURCE_DIR}/src/engine/tflite/LeakSanitizer.cpp)
+  endif()
 
   cbridge_add_test(
     NAME engine_conformance_test
@@ -19,19 +24,28 @@ if(CBRIDGE_BUILD_TESTS)
       ${CMAKE_CURRENT_LIST_DIR}/EngineLifeTest.cpp
       ${CMAKE_CURRENT_LIST_DIR}/EngineProcessTest.cpp
       ${CMAKE_CURRENT_LIST_DIR}/EngineRefusalsTest.cpp
-      ${CMAKE_CURRENT_LIST_DIR}/EngineSanitizers.cpp
       ${CMAKE_CURRENT_LIST_DIR}/EngineSizesTest.cpp
       ${CMAKE_CURRENT_LIST_DIR}/EnginesUnderTest.cpp
-      ${CMAKE_CURRENT_LIST_DIR}/ThisProcess.cpp)
+      ${CMAKE_CURRENT_LIST_DIR}/ThisProcess.cpp
+      ${Suppressions})
   target_compile_definitions(engine_conformance_test PRIVATE ${Definitions}
     CBRIDGE_CONFORMANCE_ENGINE="$<TARGET_FILE:conformance_engine>")
 
   add_executable(conformance_engine ${CMAKE_CURRENT_LIST_DIR}/EngineProcess.cpp
-    ${CMAKE_CURRENT_LIST_DIR}/EngineSanitizers.cpp
     ${CMAKE_CURRENT_LIST_DIR}/NoWrites.cpp
-    ${CMAKE_CURRENT_LIST_DIR}/ThisProcess.cpp)
+    ${CMAKE_CURRENT_LIST_DIR}/ThisProcess.cpp
+      ${Suppressions})
   target_include_directories(conformance_engine PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(conformance_engine PRIVATE cbridge::core GTest::gtest)
   cbridge_warnings(conformance_engine)
   add_dependencies(engine_conformance_test conformance_engine)
+
+  # Which of them there are, EnginesUnderTest.cpp has to know.
+  if(TfEngineModels)
+    target_compile_definitions(engine_conformance_test PRIVATE CBRIDGE_HAS_TF
+      CBRIDGE_TF_MODELS="$<TARGET_FILE_DIR:engine_model_affine>/engine_model_")
+    foreach(Model IN LISTS TfEngineModels)
+      add_dependencies(engine_conformance_test engine_model_${Model})
+    endforeach()
+  endif()
 endif()

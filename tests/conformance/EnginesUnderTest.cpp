@@ -38,11 +38,64 @@ static EngineUnderTest onnx() {
 }
 #endif
 
+#ifdef CBRIDGE_HAS_TFLITE
+static std::string tfliteFolder(const std::string &Model) {
+  return CBRIDGE_TESTS_DIR "/golden/tflite/" + Model;
+}
+
+static EngineUnderTest tflite() {
+  EngineUnderTest E;
+  E.Name = "tflite";
+  E.Culprit = [](const std::string &Model) {
+    return tfliteFolder(Model) + "/model.tflite";
+  };
+  E.Runner = [](const std::string &Model) -> std::optional<std::string> {
+    // It has strings, but a format of its own for them, which tflite: refuses.
+    if (Model == "elements_string")
+      return std::nullopt;
+    return "tflite:" + tfliteFolder(Model);
+  };
+  E.Library = "tensorflowlite";
+  E.Describes = true;
+  return E;
+}
+#endif
+
+#ifdef CBRIDGE_HAS_TF
+static std::string tfFile(const std::string &Model) {
+  return CBRIDGE_TF_MODELS + Model + ".so";
+}
+
+static EngineUnderTest tf() {
+  EngineUnderTest E;
+  E.Name = "tf";
+  E.Culprit = tfFile;
+  E.Runner = [](const std::string &Model) -> std::optional<std::string> {
+    for (std::string_view Compiled :
+         {"affine", "argmax", "identity", "multi", "not_a_number"})
+      if (Model == Compiled)
+        return "tf:" + tfFile(Model);
+    // TensorFlow compiles neither "dynamic" and "symbolic", whose shapes vary,
+    // nor strings. The others would cost seconds each, to compile.
+    return std::nullopt;
+  };
+  E.Library = "libtensorflow_framework";
+  E.Describes = true;
+  return E;
+}
+#endif
+
 const std::vector<EngineUnderTest> &enginesUnderTest() {
   static const auto *const Engines = new std::vector<EngineUnderTest>{
       reference(),
 #ifdef CBRIDGE_HAS_ONNX
       onnx(),
+#endif
+#ifdef CBRIDGE_HAS_TFLITE
+      tflite(),
+#endif
+#ifdef CBRIDGE_HAS_TF
+      tf(),
 #endif
   };
   return *Engines;

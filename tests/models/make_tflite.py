@@ -18,10 +18,13 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
 import tensorflow as tf
+from engine_models import TYPES
 
-TYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
-TYPES += ["float32", "float64"]
 C_NAMES = {"float32": "float", "float64": "double", "bool": "bool"}
+
+
+def c_name(kind: str) -> str:
+    return C_NAMES.get(kind, kind + "_t")
 
 
 def write(
@@ -47,8 +50,7 @@ def write(
     spec = []
     for name, (kind, shape) in outputs.items():
         tensor, port = tensors[name]["name"].rsplit(":", 1)
-        kind = C_NAMES.get(kind, kind + "_t")
-        described = {"name": tensor, "port": int(port), "type": kind, "shape": shape}
+        described = {"name": tensor, "port": int(port), "type": c_name(kind), "shape": shape}
         spec.append({"logging_name": name, "tensor_spec": described})
     (directory / "output_spec.json").write_text(json.dumps(spec, indent=2) + "\n")
     print(directory.name, len(content), "bytes")

@@ -147,6 +147,17 @@ TEST(Tf, SignaturesThatDoNotFit) {
   EXPECT_EQ(S.message().find("discount"), std::string::npos);
 }
 
+TEST(Tf, WhatAModelTakesAndGives) {
+  Expected<Signature> Own = Model::describe(std::string("tf:") + File);
+  ASSERT_TRUE(Own) << Own.status().toString();
+  ASSERT_TRUE(Own->inputs().size() == 3 && Own->outputs().size() == 2);
+  std::optional<size_t> I = Own->inputIndex("embedding");
+  ASSERT_TRUE(I);
+  EXPECT_EQ(Own->inputs()[*I].typeAndShape(), "float[1,8]");
+  EXPECT_TRUE(whyNot(*Own).ok());
+  says(Model::describe("tf:/nowhere/model.so").status(), "/nowhere/model.so");
+}
+
 TEST(Tf, ExtentsThatVary) {
   Signature Sig({TensorSpec::create<float>("embedding", {Dynamic}),
                  TensorSpec::create<int64_t>("callee_users", {}),

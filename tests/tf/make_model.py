@@ -1,7 +1,13 @@
-"""Writes a saved model and what it decides: make_model.py SAVED_MODEL EXPECTED"""
+"""Writes a saved model and what it decides, and compiles models of the engine suite.
+
+    make_model.py SAVED_MODEL EXPECTED DIR [NAME...]
+
+For each NAME there is DIR/engine_model_NAME_tf, with what cbridge_tf_aot.py writes.
+"""
 
 import os
 import sys
+from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
@@ -9,6 +15,11 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
 import numpy as np
 import tensorflow as tf
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cmake"))
+from cbridge_tf_aot import compile_model
+from engine_models import MODELS
 
 CASES = 200
 
@@ -38,8 +49,21 @@ class Policy(tf.Module):
         return {"inlining_decision": tf.cast(score[0] > 0, tf.int64), "score": score}
 
 
+def make_engine_model(directory, name):
+    function, inputs = MODELS[name]
+    module = tf.Module()
+    module.call = tf.function(function, input_signature=inputs)
+    saved = os.path.join(directory, name)
+    tf.saved_model.save(module, saved, signatures={"action": module.call})
+    target = f"engine_model_{name}"
+    prefix = os.path.join(directory, f"{target}_tf", target)
+    compile_model(saved, "serve", "action", f"cbridge_tf_model::{target}", prefix)
+
+
 def main():
-    saved, expected = sys.argv[1:]
+    saved, expected, directory, *names = sys.argv[1:]
+    for name in names:
+        make_engine_model(directory, name)
     policy = Policy()
     tf.saved_model.save(policy, saved, signatures={"action": policy.action})
     random = np.random.default_rng(2)

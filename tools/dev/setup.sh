@@ -115,17 +115,19 @@ need_onnxruntime_headers() {
 }
 
 # TFLite's C API: no package of Debian or Python has its library, one of Java's has. It is used without
-# Java. Version 2.8 of the plugin is what Debian's Maven takes by itself.
+# Java, and fetched without it.
 fetch_tflite() {
-  local dir=$PWD/build/deps/tflite jar=tensorflow-lite-$TFLITE_VERSION-linux-x86_64.jar
+  local dir=$PWD/build/deps/tflite bundle=/etc/ssl/certs/ca-certificates.crt
   rm -rf "$dir"
   mkdir -p "$dir"
-  mvn -B -ntp -Dmaven.repo.local="$dir/maven" \
-    org.apache.maven.plugins:maven-dependency-plugin:2.8:copy \
-    "-Dartifact=org.bytedeco:tensorflow-lite:$TFLITE_VERSION:jar:linux-x86_64" \
-    "-DoutputDirectory=$dir"
-  unzip -q -j -d "$dir" "$dir/$jar" '*/libjnitensorflowlite.so'
-  rm -rf "$dir/maven" "${dir:?}/$jar"
+  # The system's certificates, rather than those of a Python package.
+  if [[ -z ${REQUESTS_CA_BUNDLE:-} && -f $bundle ]]; then export REQUESTS_CA_BUNDLE=$bundle; fi
+  .venv/bin/maven-artifact "org.bytedeco:tensorflow-lite:jar:linux-x86_64:$TFLITE_VERSION" \
+    "$dir/tflite.jar"
+  .venv/bin/python -m zipfile -e "$dir/tflite.jar" "$dir/unpacked"
+  find "$dir/unpacked" -name libjnitensorflowlite.so -exec mv {} "$dir" ';'
+  rm -rf "$dir/unpacked" "$dir/tflite.jar"
+  [[ -f $dir/libjnitensorflowlite.so ]]
 }
 
 # For whatever opens tflite:.
@@ -133,7 +135,7 @@ need_tflite() {
   if [[ -n ${CBRIDGE_TFLITE:-} ]]; then return; fi
   CBRIDGE_TFLITE=$PWD/build/deps/tflite/libjnitensorflowlite.so
   if [[ ! -f $CBRIDGE_TFLITE ]]; then
-    need maven unzip ca-certificates
+    need_venv
     step "TFLite's library" fetch_tflite
   fi
   export CBRIDGE_TFLITE

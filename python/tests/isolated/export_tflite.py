@@ -96,6 +96,14 @@ def test_it_decides_as_tensorflow_does(policy, exported):
 
 
 @needs_library
+def test_it_knows_what_it_takes_and_gives(exported):
+    with Runner(f"tflite:{exported}?on_error=fail") as runner:
+        assert {spec.name for spec in runner.inputs} == {spec.name for spec in INPUTS}
+        assert "score" in {spec.name for spec in runner.outputs}
+        assert np.isfinite(runner.evaluate({"callee_users": 1})["score"]).all()
+
+
+@needs_library
 def test_recurrent_and_convolutional_networks_are_accepted(tmp_path):
     class Network(tf.Module):
         def __init__(self):

@@ -38,7 +38,9 @@ static void ORT_API_CALL dropLine(void *, OrtLoggingLevel, const char *,
 Expected<const OrtLibrary *> OrtLibrary::load(const std::string &File) {
   // As soon as it is loaded it writes a database of events to the user's cache
   // folder, unless it was told not to before.
-  ::setenv("ORT_DISABLE_TELEMETRY", "1", 1);
+  if (const char *Set = std::getenv("ORT_DISABLE_TELEMETRY");
+      !Set || std::string_view(Set) != "1")
+    ::setenv("ORT_DISABLE_TELEMETRY", "1", 1);
   Expected<void *> Loaded = os::loadLibrary(File);
   if (!Loaded)
     return unusable(File, Loaded.status().message());

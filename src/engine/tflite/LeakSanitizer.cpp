@@ -10,6 +10,11 @@
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" __attribute__((visibility("default"))) const char *
 __lsan_default_suppressions();
+extern "C" __attribute__((visibility("default"))) const char *
+__lsan_default_options();
 
 const char *__lsan_default_suppressions() { return "leak:tensorflowlite\n"; }
+
+/// There are tests that nothing is printed.
+const char *__lsan_default_options() { return "print_suppressions=0"; }
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)

@@ -139,43 +139,23 @@ Expected<std::vector<OutputSpec>> readSpecFile(const std::string &File) {
   return readOutputSpecs(Content->text(), File);
 }
 
-Status fit(TfliteShared &To, const std::vector<OutputSpec> &Specs,
-           const std::string &SpecFile) {
-  Expected<std::vector<TensorSpec>> Theirs = To.First->inputs();
-  if (!Theirs)
-    return Theirs.status();
-  for (const TensorSpec &Each : *Theirs)
-    To.Inputs.emplace_back(
-        featureName(Each.name(), To.Pass), Each.type(),
-        std::vector<int64_t>(Each.shape().begin(), Each.shape().end()));
-  std::vector<TensorSpec> Outputs;
-  std::vector<size_t> Tensors;
-  for (const OutputSpec &Each : Specs) {
-    Expected<size_t> I = To.First->findOutput(Each, SpecFile);
-    if (!I)
-      return I.status();
-    Outputs.push_back(Each.Spec);
-    Tensors.push_back(*I);
-  }
-  Expected<SignatureFit> Fit =
-      SignatureFit::of(To.Pass, Signature(To.Inputs, std::move(Outputs)));
-  if (!Fit)
-    return Fit.status().withContext(To.Model->File);
-  To.Features = std::move(Fit->Inputs);
-  for (size_t Output : Fit->Outputs)
-    To.OutputTensors.push_back(Tensors[Output]);
-  return Status();
-}
+/// What a folder has.
+struct TfliteFolder {
+  std::shared_ptr<const TfliteModel> Model;
+  std::unique_ptr<TfliteInterpreter> First;
+  Signature Own;               // by the pass's names
+  std::vector<size_t> Tensors; // of each of its outputs
+};
 
-Expected<EngineSource> open(const RunnerString &R, const Signature &Sig) {
+Expected<TfliteFolder> openFolder(const RunnerString &R,
+                                  const Signature &Pass) {
   if (R.target().empty())
     return R.errorAtTarget(
         "expected a directory with model.tflite and output_spec.json");
   if (!os::isFolder(R.target()))
     return Status::error(StatusCode::Unavailable,
                          R.target() + ": there is no such directory");
-  auto Shared = std::make_shared<TfliteShared>();
-  Shared->Pass = Sig;
+  TfliteFolder To;
   std::string SpecFile = R.target() + "/output_spec.json";
   Expected<std::vector<OutputSpec>> Specs = readSpecFile(SpecFile);
   if (!Specs)
@@ -184,14 +164,46 @@ Expected<EngineSource> open(const RunnerString &R, const Signature &Sig) {
       TfliteModel::load(R.target() + "/model.tflite");
   if (!Model)
     return Model.status();
-  Shared->Model = std::move(*Model);
+  To.Model = std::move(*Model);
   Expected<std::unique_ptr<TfliteInterpreter>> First =
-      TfliteInterpreter::create(Shared->Model);
+      TfliteInterpreter::create(To.Model);
   if (!First)
     return First.status();
-  Shared->First = std::move(*First);
-  if (Status S = fit(*Shared, *Specs, SpecFile); !S)
-    return S;
+  To.First = std::move(*First);
+  Expected<std::vector<TensorSpec>> Theirs = To.First->inputs();
+  if (!Theirs)
+    return Theirs.status();
+  std::vector<TensorSpec> Inputs, Outputs;
+  for (const TensorSpec &Each : *Theirs)
+    Inputs.emplace_back(
+        featureName(Each.name(), Pass), Each.type(),
+        std::vector<int64_t>(Each.shape().begin(), Each.shape().end()));
+  for (const OutputSpec &Each : *Specs) {
+    Expected<size_t> I = To.First->findOutput(Each, SpecFile);
+    if (!I)
+      return I.status();
+    Outputs.push_back(Each.Spec);
+    To.Tensors.push_back(*I);
+  }
+  To.Own = Signature(std::move(Inputs), std::move(Outputs));
+  return To;
+}
+
+Expected<EngineSource> open(const RunnerString &R, const Signature &Sig) {
+  Expected<TfliteFolder> Folder = openFolder(R, Sig);
+  if (!Folder)
+    return Folder.status();
+  Expected<SignatureFit> Fit = SignatureFit::of(Sig, Folder->Own);
+  if (!Fit)
+    return Fit.status().withContext(Folder->Model->File);
+  auto Shared = std::make_shared<TfliteShared>();
+  Shared->Model = std::move(Folder->Model);
+  Shared->Pass = Sig;
+  Shared->Inputs = Folder->Own.inputs();
+  Shared->Features = std::move(Fit->Inputs);
+  for (size_t Output : Fit->Outputs)
+    Shared->OutputTensors.push_back(Folder->Tensors[Output]);
+  Shared->First = std::move(Folder->First);
   return EngineSource([Shared]() -> Expected<std::unique_ptr<Engine>> {
     std::unique_ptr<TfliteInterpreter> By;
     {
@@ -209,13 +221,25 @@ Expected<EngineSource> open(const RunnerString &R, const Signature &Sig) {
   });
 }
 
+Expected<Signature> describe(const RunnerString &R) {
+  Expected<TfliteFolder> Folder = openFolder(R, Signature());
+  if (!Folder)
+    return Folder.status();
+  if (Status S = Folder->Own.validate(); !S)
+    return S.withContext(Folder->Model->File);
+  return std::move(Folder->Own);
+}
+
 } // namespace
 
 Scheme tfliteScheme() {
-  return {"tflite",
-          "tflite:DIR evaluates DIR/model.tflite, as DIR/output_spec.json says",
-          {},
-          open};
+  Scheme Made{
+      "tflite",
+      "tflite:DIR evaluates DIR/model.tflite, as DIR/output_spec.json says",
+      {},
+      open};
+  Made.Describe = describe;
+  return Made;
 }
 
 } // namespace cbridge

@@ -295,7 +295,7 @@ TEST_F(Tflite, FilesThatAreMissing) {
   EXPECT_TRUE(whyNot(Copy).ok());
   std::filesystem::remove(Copy + "/output_spec.json");
   EXPECT_SAYS(whyNot(Copy), Copy + "/output_spec.json");
-  EXPECT_EQ(whyNot(Copy).code(), StatusCode::Unavailable);
+  EXPECT_EQ(whyNot(Copy).code(), StatusCode::Io);
   write(Copy + "/output_spec.json", "[]");
   EXPECT_SAYS(whyNot(Copy), Copy + "/output_spec.json:1: ");
   std::filesystem::remove(Copy + "/model.tflite");
@@ -350,6 +350,22 @@ TEST_F(Tflite, LibrariesThatAreMissing) {
     EXPECT_SAYS(S, "libtensorflowlite_c.so");
     EXPECT_SAYS(S, "LD_LIBRARY_PATH");
   }
+}
+
+TEST_F(Tflite, WhatAModelTakesAndGives) {
+  Expected<Signature> Own = Model::describe("tflite:" + golden("rows"));
+  ASSERT_TRUE(Own) << Own.status().toString();
+  ASSERT_TRUE(Own->inputs().size() == 1 && Own->outputs().size() == 2);
+  EXPECT_EQ(Own->inputs()[0].name(), "x");
+  EXPECT_EQ(Own->inputs()[0].typeAndShape(), "float[?,3]");
+  EXPECT_EQ(Own->outputs()[0].name(), "product");
+  EXPECT_EQ(Own->outputs()[0].typeAndShape(), "float[?,2]");
+  EXPECT_TRUE(whyNot(golden("rows"), *Own).ok());
+  EXPECT_SAYS(Model::describe("tflite:/nowhere").status(), "/nowhere");
+  std::string Copy = copyOf("inline");
+  write(Copy + "/output_spec.json", "[]");
+  EXPECT_SAYS(Model::describe("tflite:" + Copy).status(),
+              Copy + "/output_spec.json:1: JSON, byte 2: it lists no output");
 }
 
 /// Opens and asks a model that may be broken.
