@@ -5,8 +5,8 @@ A layer is a folder of src/. A file may include its own layer and the layers bel
 subfolder, such as serdes/json/, are an implementation: only that subfolder and the layers that
 put things together (ASSEMBLERS) may include them; all others use the headers of the layer itself.
 Inside a module, INSIDE lists which of its folders may include which.
-Headers of gRPC, protobuf and ONNX Runtime stay in their folders (FOREIGN). With --public, only the public headers
-are checked.
+Headers of gRPC, protobuf and ONNX Runtime stay in their folders (FOREIGN). With --public, only the
+public headers are checked.
 """
 
 from __future__ import annotations
