@@ -30,6 +30,7 @@ enum class StatusCode : int32_t {
   OutOfMemory = 12,    ///< A size was above its cap, or memory ran out.
   Forked = 13,         ///< Opened by the parent of this process.
   Unsupported = 14,    ///< Known, but not in this build or not possible.
+  ModelError = 15,     ///< The model itself failed, in this process.
 };
 
 /// The code's name in lower case: "timeout", "peer_closed".

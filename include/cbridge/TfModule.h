@@ -374,7 +374,7 @@ private:
           return report(CBRIDGE_SHAPE_MISMATCH, R.Wrong[I], Error);
       return R.Class.Run()
                  ? CBRIDGE_OK
-                 : report(CBRIDGE_PEER_ERROR, "the model failed", Error);
+                 : report(CBRIDGE_MODEL_ERROR, "the model failed", Error);
     });
   }
 

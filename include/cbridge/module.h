@@ -70,7 +70,8 @@ enum {
   CBRIDGE_IO = 11,
   CBRIDGE_OUT_OF_MEMORY = 12,
   CBRIDGE_FORKED = 13,
-  CBRIDGE_UNSUPPORTED = 14
+  CBRIDGE_UNSUPPORTED = 14,
+  CBRIDGE_MODEL_ERROR = 15 /* the model failed; the next decision may work */
 };
 
 /* Owned by the caller; nothing to free. */

@@ -44,6 +44,18 @@ static Expected<Scheme> schemeOfModule(std::string_view Name) {
   return Runner ? either(*Runner, Remote) : Remote;
 }
 
+/// A scheme that this build leaves out, so that its strings say so.
+[[maybe_unused]] static Scheme leftOut(std::string Name, std::string Option,
+                                       std::vector<std::string_view> Keys) {
+  return {Name, Name + ": is not in this build", std::move(Keys),
+          [Name, Option](const RunnerString &,
+                         const Signature &) -> Expected<EngineSource> {
+            return Status::error(StatusCode::Unsupported,
+                                 "this CompilerBridge was built without '" +
+                                     Name + ":' (CMake's " + Option + ")");
+          }};
+}
+
 Registry Registry::builtin() {
   Registry R;
   R.add(constantScheme());
@@ -51,10 +63,14 @@ Registry Registry::builtin() {
   R.add(replayScheme());
 #ifdef CBRIDGE_HAS_ONNX
   R.add(onnxScheme());
+#else
+  R.add(leftOut("onnx", "CBRIDGE_WITH_ONNX", {"threads", "custom_ops"}));
 #endif
   R.add(tfScheme());
 #ifdef CBRIDGE_HAS_TFLITE
   R.add(tfliteScheme());
+#else
+  R.add(leftOut("tflite", "CBRIDGE_WITH_TFLITE", {}));
 #endif
   for (const ChannelScheme &Channel : channelSchemes())
     R.add(remoteScheme(Channel));

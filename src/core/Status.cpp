@@ -100,6 +100,8 @@ const char *toString(StatusCode Code) {
     return "forked";
   case StatusCode::Unsupported:
     return "unsupported";
+  case StatusCode::ModelError:
+    return "model_error";
   }
   return "unknown";
 }

@@ -81,6 +81,7 @@ TEST(StatusTest, NumbersAndNamesOfCodesNeverChange) {
       {12, "out_of_memory", false},
       {13, "forked", true},
       {14, "unsupported", false},
+      {15, "model_error", false},
   };
   for (const auto &C : Codes) {
     auto Code = static_cast<StatusCode>(C.Number);

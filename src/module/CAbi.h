@@ -21,7 +21,7 @@ namespace cbridge::c {
 
 // Used by both sides: the host that loads a module and a module in C++.
 
-static_assert(CBRIDGE_UNSUPPORTED == int(StatusCode::Unsupported) &&
+static_assert(CBRIDGE_MODEL_ERROR == int(StatusCode::ModelError) &&
               CBRIDGE_STRING == int(ElementType::String) &&
               CBRIDGE_MAX_RANK == MaxRank &&
               CBRIDGE_HEADER_SIZE == FrameHeader::Size);
@@ -65,7 +65,7 @@ inline Status status(cbridge_code Code, const cbridge_error &Error,
                   ::strnlen(Error.message, sizeof(Error.message)));
   if (Why.empty())
     Why = Who + " fails and does not say why";
-  if (Code < 0 || Code > CBRIDGE_UNSUPPORTED)
+  if (Code < 0 || Code > CBRIDGE_MODEL_ERROR)
     return Status::error(StatusCode::Unsupported,
                          Why + " (" + Who + " has the unknown code " +
                              std::to_string(Code) + ")");

@@ -212,7 +212,7 @@ Status OnnxEngine::fetchOutputs() {
       if (isBound(I) != Fixed)
         continue;
       if (Next == Held.size())
-        return Status::error(StatusCode::PeerError,
+        return Status::error(StatusCode::ModelError,
                              Model->file() + ": an output is missing");
       if (Status S = Fixed ? Status() : take(I, std::move(Held[Next])); !S)
         return S.withContext(Model->file() + ": output");

@@ -25,6 +25,13 @@ static std::string ourOperators() {
   return "";
 }
 
+static std::string listed(const std::vector<std::string> &Names) {
+  std::string Text;
+  for (const std::string &Name : Names)
+    Text += (Text.empty() ? "" : ", ") + Name;
+  return Text;
+}
+
 Expected<OrtOwned<OrtSessionOptions>>
 OnnxModel::sessionOptions(const OnnxFile &About, const OnnxOptions &O) {
   const OrtApi &Api = Ort.api();
@@ -130,7 +137,9 @@ Status OnnxModel::load(Bytes Content, const OnnxFile &About,
         StatusCode::Unsupported,
         "ONNX Runtime " + Ort.version() + " says: " + Made.status().message() +
             (Lacks ? "; cbridge-onnx-ops.so, which has the operators of the "
-                     "domain compiler_bridge, is not there"
+                     "domain compiler_bridge, is not in " +
+                         listed(os::libraryPlaces()) +
+                         "; CBRIDGE_MODULE_PATH may name more folders"
                    : ""));
   }
   Session = std::move(*Made);

@@ -81,7 +81,7 @@ Status OrtLibrary::check(OrtStatus *S) const {
   std::string Line(Text.substr(0, std::min(Text.find('\n'), Longest)));
   Api->ReleaseStatus(S);
   return Status::error(Code == ORT_INVALID_ARGUMENT ? StatusCode::ShapeMismatch
-                                                    : StatusCode::PeerError,
+                                                    : StatusCode::ModelError,
                        std::move(Line));
 }
 

@@ -302,7 +302,7 @@ Status TfliteInterpreter::setInput(size_t I, Bytes From) {
 
 Status TfliteInterpreter::invoke() {
   int Failed = guarded(Said, [&] { return Api.InterpreterInvoke(Handle); }, 1);
-  return Failed ? failed(StatusCode::PeerError, "failed") : Status();
+  return Failed ? failed(StatusCode::ModelError, "failed") : Status();
 }
 
 Expected<Bytes> TfliteInterpreter::output(size_t I, ElementType Type,
