@@ -89,7 +89,7 @@ TEST(StatusTest, NumbersAndNamesOfCodesNeverChange) {
     EXPECT_EQ(Status::error(Code, "").isTransport(), C.IsTransport) << C.Name;
   }
   EXPECT_STREQ(toString(StatusCode::Ok), "ok");
-  EXPECT_STREQ(toString(static_cast<StatusCode>(15)), "unknown");
+  EXPECT_STREQ(toString(static_cast<StatusCode>(16)), "unknown");
   EXPECT_FALSE(Status().isTransport());
 }
 

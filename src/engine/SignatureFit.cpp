@@ -39,7 +39,10 @@ struct Complaints {
 
   void add(StatusCode Why, const std::string &What) {
     Code = Code == StatusCode::Ok ? Why : Code;
-    Text += (Text.empty() ? "" : "; ") + What;
+    // A model may have any number of tensors, of names of any length.
+    constexpr size_t Enough = 2000;
+    if (Text.size() < Enough)
+      Text += (Text.empty() ? "" : "; ") + What.substr(0, Enough);
   }
   /// Complains that one side wants what the other does not have.
   void lacks(std::string Tensor, const std::string &Wants,
@@ -63,7 +66,8 @@ struct Complaints {
 std::string listed(const std::vector<TensorSpec> &Specs) {
   std::string Names;
   for (const TensorSpec &Spec : Specs)
-    Names += (Names.empty() ? "'" : ", '") + Spec.name() + "'";
+    if (Names.size() < 1000)
+      Names += (Names.empty() ? "'" : ", '") + Spec.name() + "'";
   return Names.empty() ? "none" : Names;
 }
 

@@ -12,10 +12,22 @@
 #include <string_view>
 
 #include <dlfcn.h>
+#include <sys/stat.h>
 
 namespace cbridge::os {
 
+Status checkLibrary(const std::string &File) {
+  // A name without a folder is looked for by the loader.
+  struct stat About;
+  if (File.find('/') != File.npos && ::stat(File.c_str(), &About) == 0 &&
+      !S_ISREG(About.st_mode))
+    return Status::error(StatusCode::Unsupported, "is no regular file");
+  return Status();
+}
+
 Expected<void *> loadLibrary(const std::string &File) {
+  if (Status S = checkLibrary(File); !S)
+    return S;
   if (void *Handle = ::dlopen(File.c_str(), RTLD_NOW | RTLD_LOCAL))
     return Handle;
   const char *Said = ::dlerror();

@@ -17,6 +17,8 @@ namespace cbridge::os {
 /// Loads a shared library, whose symbols others do not see, for the rest of the
 /// process. The message of a failure does not name it.
 Expected<void *> loadLibrary(const std::string &File);
+/// Whether a file is one that may be loaded: a FIFO would keep us waiting.
+Status checkLibrary(const std::string &File);
 /// Null if it has none of that name.
 void *librarySymbol(void *Library, const char *Name);
 /// Where the library lies that has this symbol; empty if that is unknown.

@@ -297,7 +297,27 @@ def duplicate_outputs() -> ModelProto:
     return made
 
 
+def function_bomb() -> ModelProto:
+    """Thirty functions, each of which calls the one before it twice."""
+    made = one_operator(node("F29", "x", "y", domain="local"), domain="local")
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("local", 1)]
+    for i in range(30):
+        kind, domain = ("Relu", "") if i == 0 else (f"F{i - 1}", "local")
+        calls = [node(kind, "a", "b", domain=domain), node(kind, "b", "c", domain=domain)]
+        made.functions.append(helper.make_function("local", f"F{i}", ["a"], ["c"], calls, opsets))
+    return made
+
+
+def sparse_weight(value: float) -> ModelProto:
+    made = one_operator(node("Add", "x w", "y"))
+    values = helper.make_tensor("w", FLOAT, [2], [1.0, value])
+    indices = helper.make_tensor("", INT64, [2], [0, 3])
+    made.graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, [4]))
+    return made
+
+
 def bad() -> dict[str, ModelProto | bytes]:
+    floats = [1.0, 2.0, float("nan"), 4.0]
     whole = affine().SerializeToString(deterministic=True)
     wrong = '{"inputs":[{"name":"x","type":"int64_t","shape":[4]}],"outputs":[]}'
     cycle = [node("Add", "x b", "a"), node("Identity", "a", "b"), node("Identity", "b", "y")]
@@ -310,10 +330,16 @@ def bad() -> dict[str, ModelProto | bytes]:
         "empty": b"",
         "fill_3gb": fill_3gb(),
         "float16_input": identity(TensorProto.FLOAT16),
+        "function_bomb": function_bomb(),
         "inf_weight": with_weight(float("inf")),
         "missing_external_data": missing_external_data(),
+        "nan_floats": one_operator(
+            node("Constant", "", "w", value_floats=floats), node("Add", "x w", "y")
+        ),
+        "nan_sparse": sparse_weight(float("nan")),
         "nan_weight": with_weight(float("nan")),
         "opset_99": one_operator(node("Identity", "x", "y"), opset=99),
+        "output_is_input": model([], [tensor("y", FLOAT, [3])], [tensor("y", FLOAT, [3])]),
         "random": random.Random(5).randbytes(500),
         "sequence_input": sequence_input(),
         "truncated": whole[: len(whole) // 2],

@@ -85,6 +85,10 @@ def text(words: tf.Tensor) -> dict[str, tf.Tensor]:
     return {"y": tf.reshape(words, [1, 2])}
 
 
+def sliced(x: tf.Tensor, start: tf.Tensor) -> dict[str, tf.Tensor]:
+    return {"y": tf.slice(x, start, [2])}
+
+
 def main() -> None:
     root = Path(sys.argv[1])
     scalars = [
@@ -112,6 +116,8 @@ def main() -> None:
     write(root / "nan", not_a_number, floats, {"y": ("float32", [2])})
     words = [tf.TensorSpec([2], tf.string, "words")]
     write(root / "text", text, words, {"y": ("int64", [2])})
+    places = [tf.TensorSpec([4], tf.float32, "x"), tf.TensorSpec([1], tf.int32, "start")]
+    write(root / "slice", sliced, places, {"y": ("float32", [2])})
 
 
 if __name__ == "__main__":

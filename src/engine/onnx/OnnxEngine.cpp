@@ -245,6 +245,10 @@ Status OnnxEngine::take(size_t I, OrtOwned<OrtValue> Value) {
   Span<int64_t> Ours(Extents[I].data(), Spec.shape().size());
   alignExtents({Theirs, Rank}, Ours);
   size_t Count = *elementCount(Ours);
+  if (!Spec.isString() &&
+      Count > TensorStorage::MaxTensorBytes / sizeOf(Spec.type()))
+    return Status::error(StatusCode::OutOfMemory,
+                         "'" + Spec.name() + "' is too large");
   if (Spec.isString())
     return takeStrings(I, *Value, Ours, Count);
   void *Data = nullptr;

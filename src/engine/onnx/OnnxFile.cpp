@@ -10,6 +10,10 @@
 #include "core/Wire.h"
 #include "engine/onnx/TensorCheck.h"
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
 namespace cbridge::onnx {
 
 namespace {
@@ -54,13 +58,34 @@ private:
   Status tensor(Bytes Message) {
     return checkTensorProto(Message, To.HasExternalData);
   }
+  Status sparse(Bytes Message) {
+    return fields(Message, "sparse tensor", [&](wire::Reader &R) {
+      return R.Field == 1 ? tensor(R.Content) : Status();
+    });
+  }
   Status function(Bytes Message);
+  Status checkExpansion();
   Status opset(Bytes Message);
   Status metadata(Bytes Message);
   Status declaredSignature(const std::string &Json);
 
   OnnxFile &To;
+  /// Nodes of the graphs, or of one function.
+  struct Body {
+    uint64_t Nodes = 0;
+    std::map<std::string, uint64_t> Calls; // by domain and name
+    uint64_t Expanded = 0;                 // once it is known
+    bool Open = false;
+  };
+  uint64_t expanded(Body &Of);
+  Body Main;
+  Body *Into = &Main;
+  std::map<std::string, Body> Functions;
 };
+
+/// A function that calls another twice, which calls a third twice, and so on,
+/// is a small file and a graph that nobody can hold.
+constexpr uint64_t MaxNodes = 1'000'000;
 
 Status OnnxReader::model(Bytes Message) {
   bool HasGraph = false, HasOpset = false;
@@ -86,7 +111,28 @@ Status OnnxReader::model(Bytes Message) {
     return broken("no ONNX model: it has no graph");
   if (!HasOpset)
     return broken("no ONNX model: it has no opset_import");
-  return Status();
+  return checkExpansion();
+}
+
+uint64_t OnnxReader::expanded(Body &Of) {
+  if (Of.Expanded || Of.Open) // what calls itself, ONNX Runtime refuses
+    return Of.Expanded;
+  Of.Open = true;
+  uint64_t Sum = Of.Nodes;
+  for (const auto &[Name, Times] : Of.Calls)
+    if (auto Called = Functions.find(Name); Called != Functions.end())
+      Sum = std::min(2 * MaxNodes, Sum + std::min(2 * MaxNodes, Times) *
+                                             expanded(Called->second));
+  Of.Open = false;
+  return Of.Expanded = Sum;
+}
+
+Status OnnxReader::checkExpansion() {
+  if (Functions.empty() || expanded(Main) <= MaxNodes)
+    return Status();
+  return broken("its functions call each other so often that it would have "
+                "more than " +
+                std::to_string(MaxNodes) + " nodes");
 }
 
 Status OnnxReader::graph(Bytes Message, int Depth) {
@@ -98,6 +144,8 @@ Status OnnxReader::graph(Bytes Message, int Depth) {
       return node(R.Content, Depth);
     case 5:
       return tensor(R.Content);
+    case 15:
+      return sparse(R.Content);
     case 11:
     case 12:
       return Depth ? Status() : valueInfo(R.Content);
@@ -108,21 +156,53 @@ Status OnnxReader::graph(Bytes Message, int Depth) {
 }
 
 Status OnnxReader::node(Bytes Message, int Depth) {
-  std::string Name;
+  std::string Name, Operator, Domain;
   Status S = fields(Message, "node", [&](wire::Reader &R) -> Status {
-    if (R.Field == 3)
-      Name = textOf(R.Content);
-    return R.Field == 5 ? attribute(R.Content, Depth) : Status();
+    switch (R.Field) {
+    case 3:
+      Name = shortText(R.Content);
+      return Status();
+    case 4:
+      Operator = textOf(R.Content);
+      return Status();
+    case 5:
+      return attribute(R.Content, Depth);
+    case 7:
+      Domain = textOf(R.Content);
+      return Status();
+    default:
+      return Status();
+    }
   });
+  if (S.ok() && Operator.empty())
+    S = broken("has no operator");
+  ++Into->Nodes;
+  ++Into->Calls[Domain.append(":").append(Operator)];
   return S.ok() || Depth ? S : S.withContext("node '" + Name + "'");
 }
 
 Status OnnxReader::attribute(Bytes Message, int Depth) {
+  std::string Name;
+  // Floats are written one by one, or packed by others.
+  wire::Reader Each(Message);
+  while (!Each.atEnd() && Each.next()) {
+    if (Each.is(1, wire::Type::Bytes))
+      Name = shortText(Each.Content);
+    auto *Float = reinterpret_cast<const unsigned char *>(&Each.Number);
+    if (Each.is(7, wire::Type::Fixed32))
+      if (Status S = checkFloats({Float, 4}, Name); !S)
+        return S;
+  }
   return fields(Message, "attribute", [&](wire::Reader &R) -> Status {
     switch (R.Field) {
     case 5:
     case 10:
       return tensor(R.Content);
+    case 7:
+      return checkFloats(R.Content, Name);
+    case 22:
+    case 23:
+      return sparse(R.Content);
     case 6:
     case 11:
       return graph(R.Content, Depth + 1);
@@ -156,9 +236,19 @@ Status OnnxReader::valueInfo(Bytes Message) {
 }
 
 Status OnnxReader::function(Bytes Message) {
-  return fields(Message, "function", [&](wire::Reader &R) {
+  std::string Name, Domain;
+  Body Own;
+  Body *Before = std::exchange(Into, &Own);
+  Status S = fields(Message, "function", [&](wire::Reader &R) {
+    if (R.Field == 1)
+      Name = textOf(R.Content);
+    if (R.Field == 10)
+      Domain = textOf(R.Content);
     return R.Field == 7 ? node(R.Content, 0) : Status();
   });
+  Into = Before;
+  Functions[Domain.append(":").append(Name)] = std::move(Own);
+  return S;
 }
 
 Status OnnxReader::opset(Bytes Message) {
@@ -181,7 +271,7 @@ Status OnnxReader::metadata(Bytes Message) {
   if (!S)
     return S;
   if (Key == "cbridge.format" && Value != "1")
-    return broken("metadata 'cbridge.format' is '" + Value +
+    return broken("metadata 'cbridge.format' is '" + Value.substr(0, 40) +
                   "', this program knows 1");
   return Key == "cbridge.signature" ? declaredSignature(Value) : Status();
 }

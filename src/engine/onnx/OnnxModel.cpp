@@ -10,6 +10,7 @@
 #include "os/Library.h"
 #include "os/ReadFile.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <unistd.h>
@@ -68,8 +69,10 @@ OnnxModel::sessionOptions(const OnnxFile &About, const OnnxOptions &O) {
       return Status::error(StatusCode::Unsupported,
                            "custom operators in " + Each +
                                ": there is no such file");
-    if (Status S = Ort.check(Api.RegisterCustomOpsLibrary_V2(To, Path.get()));
-        !S)
+    Status S = os::checkLibrary(Path.get());
+    if (S.ok())
+      S = Ort.check(Api.RegisterCustomOpsLibrary_V2(To, Path.get()));
+    if (!S)
       return S.withContext("custom operators in " + Each);
   }
   return Made;
@@ -98,6 +101,13 @@ Status OnnxModel::describe(const OnnxFile &About) {
   }
   for (const GraphTensor &T : *Out) {
     std::optional<size_t> I = Pass.outputIndex(T.Name);
+    // ONNX Runtime hands over the input's memory instead of filling ours.
+    if (I && std::any_of(In->begin(), In->end(), [&](const GraphTensor &Input) {
+          return Input.Name == T.Name;
+        }))
+      return Status::error(StatusCode::Unsupported,
+                           "output '" + T.Name +
+                               "' is an input, too: put an Identity between");
     if (T.Spec)
       Outputs.push_back(Shaped(*T.Spec, Pass.outputs(), I));
     else if (I) // others may be what they like

@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,6 +102,17 @@ TEST(OrtLibraryTest, OneThatCannotBeUsedIsNamed) {
             "ONNX Runtime in " CBRIDGE_OLD_ONNXRUNTIME
             ": version 1.8.1 is too old; 1.14 or later is needed; "
             "CBRIDGE_ONNXRUNTIME names it");
+}
+
+TEST(OrtLibraryTest, AFifoKeepsNobodyWaiting) {
+  Expected<std::string> Folder = os::makePrivateDirectory();
+  ASSERT_TRUE(Folder);
+  std::string Fifo = *Folder + "/fifo.so";
+  ASSERT_EQ(::mkfifo(Fifo.c_str(), 0600), 0);
+  EXPECT_EQ(openWith(Fifo.c_str()),
+            "ONNX Runtime in " + Fifo +
+                ": is no regular file; CBRIDGE_ONNXRUNTIME names it");
+  os::removeDirectory(*Folder);
 }
 
 TEST(OrtLibraryTest, NoneAtAll) {

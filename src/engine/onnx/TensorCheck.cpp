@@ -10,6 +10,7 @@
 
 #include <cbridge/TensorSpec.h>
 
+#include <algorithm>
 #include <optional>
 
 namespace cbridge::onnx {
@@ -95,33 +96,45 @@ struct Finite {
   }
 };
 
+/// Reads a tensor twice, since its type may come behind its elements, and keeps
+/// none of them: a file may have any number.
 class TensorReader {
 public:
-  Status read(Bytes Message, bool &External);
+  explicit TensorReader(Bytes Message) : Message(Message) {}
+  Status check(bool &External);
 
 private:
-  /// A repeated number: packed or not.
-  template <typename Callable> bool numbers(wire::Reader &R, Callable Each);
+  /// Calls Each(reader) for each field; false if one is broken.
+  template <typename Callable> bool fields(Callable Each) const {
+    wire::Reader R(Message);
+    while (!R.atEnd())
+      if (!R.next() || !Each(R))
+        return false;
+    return true;
+  }
+  /// Calls Each(number) for a repeated number, packed or not.
+  template <typename Callable>
+  static bool numbers(const wire::Reader &R, Callable Each);
+  bool describe(const wire::Reader &R);
+  bool look(const wire::Reader &R, Finite &At) const;
   Status checkSize(size_t Count) const;
-  Status checkFinite(size_t Count);
+  Status checkFinite(size_t Count) const;
   Status wrong(const std::string &Why) const {
     return Status::error(StatusCode::Unsupported,
                          "tensor '" + Label + "': " + Why);
   }
 
+  Bytes Message;
   std::string Label;
   std::vector<int64_t> Extents;
   uint64_t Type = 0;
   std::optional<Bytes> Raw;
-  std::vector<Bytes> Packed32, Packed64; // float_data, double_data
-  std::vector<uint64_t> Single;          // those that are not packed
-  std::vector<Bytes> Varints;            // int32_data
-  size_t Elements = 0;                   // that are not in Raw
+  size_t Elements = 0; // that are not in Raw
   bool Elsewhere = false;
 };
 
 template <typename Callable>
-bool TensorReader::numbers(wire::Reader &R, Callable Each) {
+bool TensorReader::numbers(const wire::Reader &R, Callable Each) {
   if (R.Kind == wire::Type::Varint) {
     Each(R.Number);
     return true;
@@ -137,68 +150,71 @@ bool TensorReader::numbers(wire::Reader &R, Callable Each) {
   return true;
 }
 
-Status TensorReader::read(Bytes Message, bool &External) {
-  bool Good = true;
+/// The first look: what the tensor says of itself.
+bool TensorReader::describe(const wire::Reader &R) {
+  bool Chunk = R.Kind == wire::Type::Bytes;
   auto Count = [this](uint64_t) { ++Elements; };
-  wire::Reader R(Message);
-  while (Good && !R.atEnd()) {
-    if (!R.next())
-      return wrong("is cut off or no tensor");
-    bool Chunk = R.Kind == wire::Type::Bytes;
-    switch (R.Field) {
-    case Dims:
-      Good = numbers(R, [&](uint64_t Each) {
-        if (Extents.size() < 64)
-          Extents.push_back(int64_t(Each));
-      });
-      break;
-    case DataType:
-      Type = R.Number;
-      break;
-    case Name:
-      Label.assign(reinterpret_cast<const char *>(R.Content.data()),
-                   R.Content.size());
-      break;
-    case RawData:
-      Raw = R.Content;
-      break;
-    case FloatData:
-      if (Chunk)
-        Packed32.push_back(R.Content);
-      else
-        Single.push_back(R.Number);
-      Elements += Chunk ? R.Content.size() / 4 : 1;
-      break;
-    case DoubleData:
-      if (Chunk)
-        Packed64.push_back(R.Content);
-      else
-        Single.push_back(R.Number);
-      Elements += Chunk ? R.Content.size() / 8 : 1;
-      break;
-    case Int32Data:
-      if (Chunk)
-        Varints.push_back(R.Content);
-      else
-        Single.push_back(R.Number);
-      Good = numbers(R, Count);
-      break;
-    case Int64Data:
-    case UInt64Data:
-      Good = numbers(R, Count);
-      break;
-    case StringData:
-      ++Elements;
-      break;
-    case DataLocation:
-      Elsewhere = R.Number == 1;
-      break;
-    default:
-      break;
-    }
+  switch (R.Field) {
+  case Dims:
+    return numbers(R, [&](uint64_t Each) {
+      if (Extents.size() < 64)
+        Extents.push_back(int64_t(Each));
+    });
+  case DataType:
+    Type = R.Number;
+    return R.Kind == wire::Type::Varint;
+  case Name:
+    Label = shortText(R.Content);
+    return Chunk;
+  case RawData:
+    Raw = R.Content;
+    return Chunk;
+  case FloatData:
+    Elements += Chunk ? R.Content.size() / 4 : 1;
+    return Chunk || R.Kind == wire::Type::Fixed32;
+  case DoubleData:
+    Elements += Chunk ? R.Content.size() / 8 : 1;
+    return Chunk || R.Kind == wire::Type::Fixed64;
+  case Int32Data:
+  case Int64Data:
+  case UInt64Data:
+    return numbers(R, Count);
+  case StringData:
+    ++Elements;
+    return Chunk;
+  case DataLocation:
+    Elsewhere = R.Number == 1;
+    return R.Kind == wire::Type::Varint;
+  default:
+    return true;
   }
-  if (!Good)
-    return wrong("has numbers that are none");
+}
+
+/// The second look: the elements of a floating-point type.
+bool TensorReader::look(const wire::Reader &R, Finite &At) const {
+  bool Chunk = R.Kind == wire::Type::Bytes;
+  if (R.Field == RawData && Type == Float)
+    At.lookAtAll<uint32_t>(R.Content);
+  else if (R.Field == RawData && Type == Double)
+    At.lookAtAll<uint64_t>(R.Content);
+  else if (R.Field == RawData)
+    At.lookAtAll<uint16_t>(R.Content);
+  else if (R.Field == FloatData && Chunk)
+    At.lookAtAll<uint32_t>(R.Content);
+  else if (R.Field == DoubleData && Chunk)
+    At.lookAtAll<uint64_t>(R.Content);
+  else if (R.Field == FloatData || R.Field == DoubleData)
+    At.look(R.Number);
+  else if (R.Field == Int32Data)
+    return numbers(R, [&](uint64_t Each) { At.look(Each); });
+  return true;
+}
+
+Status TensorReader::check(bool &External) {
+  if (!fields([this](const wire::Reader &R) { return describe(R); }))
+    return wrong("is cut off or no tensor");
+  if (!Type)
+    return wrong("has no element type");
   if (Elsewhere) {
     External = true;
     return Status();
@@ -228,31 +244,13 @@ Status TensorReader::checkSize(size_t Count) const {
   return Status();
 }
 
-Status TensorReader::checkFinite(size_t Count) {
+Status TensorReader::checkFinite(size_t Count) const {
   std::optional<Layout> Of = layoutOf(Type);
   if (!Of)
     return Status();
   Finite F;
   F.Of = *Of;
-  if (Raw) {
-    if (Type == Float)
-      F.lookAtAll<uint32_t>(*Raw);
-    else if (Type == Double)
-      F.lookAtAll<uint64_t>(*Raw);
-    else
-      F.lookAtAll<uint16_t>(*Raw);
-  }
-  for (Bytes Each : Packed32)
-    F.lookAtAll<uint32_t>(Each);
-  for (Bytes Each : Packed64)
-    F.lookAtAll<uint64_t>(Each);
-  for (Bytes Each : Varints) {
-    wire::Reader Inner(Each);
-    for (uint64_t Value; !Inner.atEnd() && Inner.varint(Value);)
-      F.look(Value);
-  }
-  for (uint64_t Each : Single)
-    F.look(Each);
+  fields([&](const wire::Reader &R) { return look(R, F); });
   if (F.NotANumber)
     return wrong("element " + std::to_string(*F.NotANumber) +
                  " is not a number");
@@ -263,8 +261,25 @@ Status TensorReader::checkFinite(size_t Count) {
 
 } // namespace
 
+std::string shortText(Bytes Content) {
+  constexpr size_t Longest = 200;
+  std::string Text(reinterpret_cast<const char *>(Content.data()),
+                   std::min(Content.size(), Longest));
+  return Content.size() > Longest ? Text + "..." : Text;
+}
+
+Status checkFloats(Bytes Packed, const std::string &Name) {
+  Finite F;
+  F.Of = *layoutOf(Float);
+  F.lookAtAll<uint32_t>(Packed);
+  if (F.NotANumber)
+    return Status::error(StatusCode::Unsupported,
+                         "attribute '" + Name + "': not a number");
+  return Status();
+}
+
 Status checkTensorProto(Bytes Message, bool &External) {
-  return TensorReader().read(Message, External);
+  return TensorReader(Message).check(External);
 }
 
 } // namespace cbridge::onnx

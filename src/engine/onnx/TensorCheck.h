@@ -19,6 +19,12 @@ namespace cbridge::onnx {
 /// External: it lies in a file of its own, and is not looked at.
 Status checkTensorProto(Bytes Message, bool &External);
 
+/// The packed floats of an attribute.
+Status checkFloats(Bytes Packed, const std::string &Name);
+
+/// Text for a message, however long it is in the file.
+std::string shortText(Bytes Content);
+
 } // namespace cbridge::onnx
 
 #endif // CBRIDGE_ENGINE_ONNX_TENSORCHECK_H

@@ -106,6 +106,8 @@ constexpr size_t OtherSize[] = {5, 13, 14, 17, 19, 20};
 constexpr int32_t WithOptional[] = {3,  4,  9,  16, 27,  32,
                                     44, 46, 52, 67, 132, 141};
 
+constexpr int32_t Slice = 65;
+
 /// Of a tensor, while a graph is followed.
 enum class Has : uint8_t { Nothing, Value, Constant };
 
@@ -160,6 +162,10 @@ private:
     Vector Reads(In, Node, NodeInputs), Writes(In, Node, NodeOutputs);
     if (Status S = see(Reads, Of, MayLack ? -1 : 0, Which); !S)
       return S;
+    for (size_t I = 1; Number == Slice && I < Reads.Size; ++I)
+      if (Of[size_t(Reads.number(In, I))] != Has::Constant)
+        return wrong(Which + " (SLICE) computes where to cut, which TFLite "
+                             "does not check: use a constant, or GATHER");
     return write(Writes, Of, Which);
   }
 

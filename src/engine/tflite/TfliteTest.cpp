@@ -295,7 +295,7 @@ TEST_F(Tflite, FilesThatAreMissing) {
   EXPECT_TRUE(whyNot(Copy).ok());
   std::filesystem::remove(Copy + "/output_spec.json");
   EXPECT_SAYS(whyNot(Copy), Copy + "/output_spec.json");
-  EXPECT_EQ(whyNot(Copy).code(), StatusCode::Io);
+  EXPECT_EQ(whyNot(Copy).code(), StatusCode::Unavailable);
   write(Copy + "/output_spec.json", "[]");
   EXPECT_SAYS(whyNot(Copy), Copy + "/output_spec.json:1: ");
   std::filesystem::remove(Copy + "/model.tflite");
@@ -305,6 +305,17 @@ TEST_F(Tflite, FilesThatAreMissing) {
   EXPECT_SAYS(whyNot(Copy), Copy + "/model.tflite");
   std::filesystem::create_directory(Copy + "/model.tflite");
   EXPECT_SAYS(whyNot(Copy), Copy + "/model.tflite: is no regular file");
+}
+
+// TFLite reads beyond its tensors where a feature says so.
+TEST_F(Tflite, ACutThatAFeatureChooses) {
+  Expected<Model> M = Model::open("tflite:" + golden("slice"),
+                                  {{TensorSpec::create<float>("x", {4}),
+                                    TensorSpec::create<int32_t>("start")},
+                                   TensorSpec::create<float>("y", {2})});
+  ASSERT_TRUE(M);
+  EXPECT_SAYS(M->whyNot(), golden("slice") + "/model.tflite: no valid TFLite "
+                                             "model: operator 0 (SLICE)");
 }
 
 TEST_F(Tflite, SpecsThatAreWrong) {
