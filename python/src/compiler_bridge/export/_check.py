@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -44,7 +45,7 @@ def session(model: bytes | str, custom_ops: str | None = None) -> Any:
     options.log_severity_level = 4
     if custom_ops:
         try:
-            options.register_custom_ops_library(custom_ops)
+            options.register_custom_ops_library(os.path.abspath(custom_ops))
         except Exception as error:
             raise ModelError(f"{custom_ops}: {first_line(error)}") from None
     try:

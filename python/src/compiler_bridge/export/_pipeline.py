@@ -9,7 +9,6 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,9 +47,10 @@ class Export:
         self.signature = Signature.of(self.inputs, self.outputs)
         self.extents = self.extents or {}
         _graph.check_extents(self.extents, self.signature)
-        parent = Path(self.path).parent
-        if not parent.is_dir():
-            raise ModelError(f"{os.fspath(self.path)}: there is no folder {str(parent)!r}")
+        _model.destination(self.path)
+        for key in ("name", "version"):
+            if self.texts[key] is None:
+                raise ModelError(f"{key}: a model needs one")
         for side, specs in (("input", self.signature.inputs), ("output", self.signature.outputs)):
             for spec in specs:
                 if spec.dtype == "str":
