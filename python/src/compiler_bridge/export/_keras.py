@@ -160,7 +160,9 @@ def _export_tensorflow(asked: Callable[..., Any], job: Export) -> None:
             )
             return proto
         except Exception as error:
-            why = f"{type(error).__name__}: {_check.first_line(error)}"
+            why = _check.branch(error, "keras.ops.where")
+            if why is None:
+                why = f"{type(error).__name__}: {_check.first_line(error)}"
             raise ModelError(f"tf2onnx cannot export it: {why}") from error
 
     job.run(call, convert)

@@ -141,7 +141,8 @@ class Export:
                 raise
             except Exception as error:
                 why = f"{type(error).__name__}: {_check.first_line(error)}"
-                raise ModelError(f"sample {i}: the function fails: {why}{hint}") from error
+                why += hint if _check.about_values(error) else ""
+                raise ModelError(f"sample {i}: the function fails: {why}") from error
         with quiet():
             model = convert()
             _dead.clear_dead_branches(model)
