@@ -37,7 +37,7 @@ def test_names_types_and_dynamic_extents(tmp_path, capfd):
     outputs = [TensorSpec("best", "int64", [-1]), TensorSpec("scores", "float32", [-1, 3])]
     path = tmp_path / "m.onnx"
     same = {"x": ["n"], "flags": ["n"]}
-    with pytest.raises(export.ModelError, match="incompatible shapes.*; if extents are equal, "):
+    with pytest.raises(export.ModelError, match=r"incompatible shapes.*; if extents are equal, "):
         export.from_jax(function, path, inputs, outputs, by_name=True, **TEXTS)
     assert not path.exists()
     export.from_jax(function, path, inputs, outputs, by_name=True, extents=same, **TEXTS)

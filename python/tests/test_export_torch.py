@@ -212,11 +212,15 @@ def test_a_model_has_a_name_and_a_version(tmp_path, key):
         )
 
 
-def test_the_example_of_the_guide(tmp_path, monkeypatch):
+def test_the_example_of_the_guide(tmp_path, monkeypatch, capsys):
     guide = Path(__file__).parents[2] / "docs" / "guide" / "models-from-python.md"
-    (example, *_) = re.findall(r"```python\n(.*?)```", guide.read_text(), re.DOTALL)
+    (export_it, ask_it, *_) = re.findall(r"```python\n(.*?)```", guide.read_text(), re.DOTALL)
     monkeypatch.chdir(tmp_path)
-    exec(compile(example, str(guide), "exec"), {})
+    exec(compile(export_it, str(guide), "exec"), {})
+    exec(compile(ask_it, str(guide), "exec"), {})
+    shown = capsys.readouterr().out.splitlines()
+    assert "TensorSpec(name='embedding', dtype='float32', shape=(64,))" in shown[0]
+    assert int(shown[1]) in range(8)
     assert main(["inspect", "unroll.onnx"]) == 0
     assert main(["verify", "unroll.onnx"]) == 0
 
