@@ -74,7 +74,7 @@ def running(tmp_path_factory):
                 env={
                     **os.environ,
                     **quiet,
-                    "TF_CPP_MIN_LOG_LEVEL": "3",
+                    "TF_CPP_MIN_LOG_LEVEL": "0",
                     "CUDA_VISIBLE_DEVICES": "",
                 },
             )

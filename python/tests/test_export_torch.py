@@ -210,6 +210,9 @@ def test_a_model_has_a_name_and_a_version(tmp_path, key):
         export.from_torch(
             lambda x: x, tmp_path / "m.onnx", [x], TensorSpec("y", "float32"), **TEXTS | {key: None}
         )
+    with pytest.raises(export.ModelError, match=f"{key}: a model needs one"):
+        export.new_model(tmp_path / "m.onnx", [x], TensorSpec("y", "float32"), **{key: None})
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_example_of_the_guide(tmp_path, monkeypatch, capsys):

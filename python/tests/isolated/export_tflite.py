@@ -169,14 +169,14 @@ def test_a_failure_leaves_nothing(saved, tmp_path, monkeypatch):
         raise OSError("no space")
 
     monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(ModelError, match="no space"):
         saved_model_to_tflite(saved, target, [DECISION], "action")
     assert not target.exists()
     monkeypatch.setattr(os, "replace", replace)
     saved_model_to_tflite(saved, target, [DECISION], "action")
     before = (target / "model.tflite").read_bytes()
     monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(ModelError, match="no space"):
         saved_model_to_tflite(saved, target, [DECISION], "action")
     assert (target / "model.tflite").read_bytes() == before
     assert sorted(os.listdir(target)) == ["model.tflite", "output_spec.json"]

@@ -192,6 +192,13 @@ def write_metadata(model: Any, signature: Signature | None, **texts: str | None)
         model.metadata_props.add(key=key, value=known[key])
 
 
+def check_named(name: str | None, version: str | None) -> None:
+    """Only what is there already may keep the ones it has."""
+    for key, text in (("name", name), ("version", version)):
+        if text is None:
+            raise ModelError(f"{key}: a model needs one")
+
+
 def add_metadata(
     path: PathLike,
     inputs: Sequence[TensorSpec] | None = None,

@@ -42,6 +42,7 @@ def new_model(
     """
     _model.require("onnx", "a new model")
     _model.destination(path)
+    _model.check_named(name, version)
     signature = Signature.of(inputs, outputs)
     model = _Builder(signature, seed).model()
     _model.write_metadata(

@@ -48,9 +48,7 @@ class Export:
         self.extents = self.extents or {}
         _graph.check_extents(self.extents, self.signature)
         _model.destination(self.path)
-        for key in ("name", "version"):
-            if self.texts[key] is None:
-                raise ModelError(f"{key}: a model needs one")
+        _model.check_named(self.texts["name"], self.texts["version"])
         for side, specs in (("input", self.signature.inputs), ("output", self.signature.outputs)):
             for spec in specs:
                 if spec.dtype == "str":

@@ -38,7 +38,11 @@ def saved_model_to_tflite(
     content = _convert(saved_model, signature)
     tensors = _output_tensors(content, signature)
     spec = _output_spec(outputs, tensors, f"{os.fspath(saved_model)}, signature {signature!r}")
-    _write(target, {MODEL_FILE: content, SPEC_FILE: (json.dumps(spec, indent=2) + "\n").encode()})
+    files = {MODEL_FILE: content, SPEC_FILE: (json.dumps(spec, indent=2) + "\n").encode()}
+    try:
+        _write(target, files)
+    except OSError as error:
+        raise ModelError(f"{target}: {error.strerror or error}") from None
     return target
 
 
