@@ -4,7 +4,7 @@
 # ("serving_default", unless SIGNATURE tells; MLGO's have "action"), compiled ahead of time by the
 # TensorFlow of a Python interpreter (CBRIDGE_TF_PYTHON, or the one that CMake finds). It keeps using
 # that TensorFlow's libtensorflow_framework.so.2, wherever it lies. The model is compiled anew when
-# its saved_model.pb changes, which a custom command of the same folder may write.
+# its saved_model.pb changes, which a custom command of the same folder may write that comes before.
 #
 # Most models need four sources of TensorFlow's own. RUNTIME adds more of those in its folder
 # xla_aot_runtime_src, such as `xla/backends/cpu/runtime/dot_lib_f32.cc` for large products of
@@ -84,6 +84,11 @@ function(cbridge_add_tf_model Name)
     message(FATAL_ERROR "cbridge_add_tf_model: need a name and SAVED_MODEL; got: ${ARGV}")
   endif()
   get_filename_component(Saved "${Arg_SAVED_MODEL}" ABSOLUTE)
+  get_source_file_property(Made "${Saved}/saved_model.pb" GENERATED)
+  if(NOT EXISTS "${Saved}/saved_model.pb" AND NOT Made)
+    message(FATAL_ERROR "cbridge_add_tf_model: ${Saved} is no saved model: it has no saved_model.pb. "
+      "If the build makes it, add_custom_command(OUTPUT ${Saved}/saved_model.pb ...) comes before")
+  endif()
   foreach(Default IN ITEMS SIGNATURE:serving_default TAG_SET:serve PYTHON:${CBRIDGE_TF_PYTHON})
     string(REGEX MATCH "^([A-Z_]+):(.*)$" Default "${Default}")
     if(NOT Arg_${CMAKE_MATCH_1})

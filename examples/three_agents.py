@@ -10,6 +10,8 @@ three_agents.py compare PROGRAM       trains, then compares what three_agents, P
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import os
 import subprocess
 import sys
 import tempfile
@@ -20,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from compiler_bridge import Runner, TensorSpec
+from compiler_bridge import BridgeError, Runner, TensorSpec
 
 RANGES, REGISTERS = 12, 3
 COLOUR, SPILL = 0, 1
@@ -277,12 +279,31 @@ class Comparison(NamedTuple):
         )
 
 
+class Trouble(Exception):  # noqa: N818 - not an error of the program
+    """What the user can mend; one line."""
+
+
+def environment() -> dict[str, str]:
+    """Ours, and where this Python's ONNX Runtime lies, which the program has no other way to
+    know."""
+    found = importlib.util.find_spec("onnxruntime")
+    if "CBRIDGE_ONNXRUNTIME" not in os.environ and found and found.origin:
+        for library in Path(found.origin).parent.glob("capi/libonnxruntime.so*"):
+            return {**os.environ, "CBRIDGE_ONNXRUNTIME": str(library)}
+    return dict(os.environ)
+
+
 def decisions_of(program: Path, folder: Path, episodes: int) -> list[Decision]:
     """What the compiled example decides with the models of a folder."""
     with tempfile.TemporaryDirectory() as temporary:
         log = Path(temporary) / "decisions"
         words = [str(program), "--episodes", str(episodes), "--greedy", "--log", str(log)]
-        subprocess.run(words + runner_strings(folder), check=True, stdout=subprocess.DEVNULL)
+        done = subprocess.run(
+            words + runner_strings(folder), capture_output=True, text=True, env=environment()
+        )
+        if done.returncode:
+            why = (done.stderr or done.stdout).strip() or f"exit status {done.returncode}"
+            raise Trouble(f"{program}: {why.splitlines()[-1]}")
         return [Decision.parse(line) for line in log.read_text().splitlines()]
 
 
@@ -322,6 +343,26 @@ def main() -> int:
     parser.add_argument("where", type=Path, metavar="FOLDER|PROGRAM")
     parser.add_argument("--episodes", type=int, metavar="N", help="default: 5; compare: 1000")
     arguments = parser.parse_args()
+    try:
+        check(arguments.command, arguments.where)
+        return run(arguments)
+    except (Trouble, BridgeError, OSError) as error:
+        print(f"three_agents.py: {error}", file=sys.stderr)
+        return 2
+
+
+def check(command: str, where: Path) -> None:
+    """Before the training, which takes a while."""
+    if command == "compare" and not (where.is_file() and os.access(where, os.X_OK)):
+        raise Trouble(f"{where}: is no program; './dev build dev' makes one, in build/dev/examples")
+    if command == "train" and where.exists() and not where.is_dir():
+        raise Trouble(f"{where}: is no folder")
+    for label in SIGNATURES if command == "play" else ():
+        if not (where / f"{label}.onnx").is_file():
+            raise Trouble(f"{where}: there is no {label}.onnx")
+
+
+def run(arguments: argparse.Namespace) -> int:
     if arguments.command == "train":
         write_models(train(), arguments.where)
     elif arguments.command == "play":

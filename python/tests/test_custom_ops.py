@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -144,10 +146,54 @@ def test_a_library_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert export.custom_ops_library() == str(tmp_path / "cbridge-nothing.so")
 
 
-def test_the_examples_of_the_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    guide = Path(__file__).parents[2] / "docs/guide/custom-operators.md"
+GUIDE = Path(__file__).parents[2] / "docs/guide/custom-operators.md"
+
+
+def test_the_example_with_our_operator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for example in re.findall(r"```python\n(.*?)```", guide.read_text(), re.DOTALL):
-        exec(compile(example, str(guide), "exec"), {})
-    for name in ("bucket.onnx", "own.onnx"):
-        assert operators(name) == {"compiler_bridge::Bucketize"}
+    example = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)[0]
+    exec(compile(example, str(GUIDE), "exec"), {})
+    assert operators("bucket.onnx") == {"compiler_bridge::Bucketize"}
+
+
+@pytest.fixture(scope="module")
+def header() -> Path:
+    """The folder of ONNX Runtime's headers; ./dev has them and says where."""
+    root = os.environ.get("ONNXRUNTIME_ROOT")
+    found = sorted(Path(root).rglob("onnxruntime_c_api.h")) if root else []
+    if not root:
+        pytest.skip("ONNXRUNTIME_ROOT does not name ONNX Runtime's headers")
+    assert found, root
+    return found[0].parent
+
+
+def test_an_operator_of_ones_own(
+    header: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The guide from its command to its last line, in the folder of the files."""
+    monkeypatch.chdir(tmp_path)
+    (command,) = re.findall(r"^    (c\+\+ .*)$", GUIDE.read_text(), re.MULTILINE)
+    assert "-I ONNXRUNTIME/include examples/" in command
+    words = command.replace("ONNXRUNTIME/include", str(header)).split()
+    words[words.index("examples/custom-op/my_ops.cpp")] = str(
+        GUIDE.parents[2] / "examples/custom-op/my_ops.cpp"
+    )
+    subprocess.run([*words, "-Wall", "-Wextra", "-Werror"], check=True)
+    example = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)[1]
+    exec(compile(example, str(GUIDE), "exec"), {})
+    assert "my_ops::BitLength" in operators("own.onnx")
+    runner = Runner("onnx:own.onnx?custom_ops=my-ops.so&on_error=fail")
+    got = runner.evaluate({"x": [0, 1, 255, 2**62]})["bits"]
+    assert got.tolist() == [1, 2, 9, 64]
+    with pytest.raises(BridgeError, match="BitLength: a number is negative"):
+        runner.evaluate({"x": [1, -1, 1, 1]})
+    assert verify.main(["own.onnx", "--custom-ops", "my-ops.so"]) == 0
+    assert "all 2 agree" in capsys.readouterr().out
+    # Only values are a matter of ranges: here the operator is to blame.
+    assert verify.main(["own.onnx", "--custom-ops", "my-ops.so", "--range", "x=-9:-1"]) == 2
+    said = capsys.readouterr().err
+    assert "a number is negative" in said
+    assert "if the model takes only some" not in said

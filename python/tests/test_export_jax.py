@@ -37,7 +37,7 @@ def test_names_types_and_dynamic_extents(tmp_path, capfd):
     outputs = [TensorSpec("best", "int64", [-1]), TensorSpec("scores", "float32", [-1, 3])]
     path = tmp_path / "m.onnx"
     same = {"x": ["n"], "flags": ["n"]}
-    with pytest.raises(export.ModelError, match="incompatible shapes"):
+    with pytest.raises(export.ModelError, match=r"incompatible shapes.*; if extents are equal, "):
         export.from_jax(function, path, inputs, outputs, by_name=True, **TEXTS)
     assert not path.exists()
     export.from_jax(function, path, inputs, outputs, by_name=True, extents=same, **TEXTS)
@@ -47,6 +47,18 @@ def test_names_types_and_dynamic_extents(tmp_path, capfd):
     assert _model.graph_signature(model) == _model.stated_signature(model) == signature
     assert _model.metadata(model)["cbridge.license"] == "MIT"
     assert main(["verify", str(path), "--samples=12"]) == 0
+
+
+def test_a_branch_on_a_value(tmp_path):
+    def choose(x):
+        if x.sum() > 0:  # the line that is named
+            return x
+        return -x
+
+    line = choose.__code__.co_firstlineno + 1
+    why = rf"branches on the value of a tensor \(test_export_jax.py, line {line}\): let jnp.where"
+    with pytest.raises(export.ModelError, match=why):
+        export.from_jax(choose, tmp_path / "m.onnx", [X], TensorSpec("y", "float32", [4]), **TEXTS)
 
 
 def test_a_batch_and_odd_functions(tmp_path):

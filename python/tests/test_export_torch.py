@@ -165,11 +165,65 @@ def test_ranges_and_an_older_file(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["m.onnx"]
 
 
-def test_the_example_of_the_guide(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("function", "values"),
+    [
+        (lambda x: x @ torch.ones(7, 2), False),
+        (lambda x: x + torch.ones(7), False),
+        (lambda x: x.reshape(9), False),
+        (lambda x: x[:, :, 0], False),
+        (lambda x: x.sum(dim=5), False),
+        (lambda x: torch.nn.Linear(3, 3)(x), False),  # another type
+        (lambda x, more: x, False),
+        (lambda x: torch.ones(3, bias=1), False),
+        (lambda x: x.size_of_it, False),
+        (lambda x: torch.arange(3)[x], True),
+        (lambda x: torch.nn.functional.one_hot(x, 3), True),
+    ],
+)
+def test_ranges_are_suggested_where_values_matter(tmp_path, function, values):
+    x, y = TensorSpec("x", "int64", [2, 3]), TensorSpec("y", "int64", [2, 3])
+    with pytest.raises(export.ModelError, match="sample 0: the function fails") as raised:
+        export.from_torch(function, tmp_path / "m.onnx", [x], y, **TEXTS)
+    assert ("say which with ranges=" in str(raised.value)) == values, str(raised.value)
+
+
+def test_a_branch_on_a_value(tmp_path):
+    def choose(x):
+        if x.sum() > 0:  # the line that is named
+            return x
+        return -x
+
+    line = choose.__code__.co_firstlineno + 1
+    why = (
+        rf"branches on the value of a tensor \(test_export_torch.py, line {line}\): let torch.where"
+    )
+    x, y = TensorSpec("x", "float32", [2]), TensorSpec("y", "float32", [2])
+    with pytest.raises(export.ModelError, match=why):
+        export.from_torch(choose, tmp_path / "m.onnx", [x], y, **TEXTS)
+
+
+@pytest.mark.parametrize("key", ["name", "version"])
+def test_a_model_has_a_name_and_a_version(tmp_path, key):
+    x = TensorSpec("x", "float32")
+    with pytest.raises(export.ModelError, match=f"{key}: a model needs one"):
+        export.from_torch(
+            lambda x: x, tmp_path / "m.onnx", [x], TensorSpec("y", "float32"), **TEXTS | {key: None}
+        )
+    with pytest.raises(export.ModelError, match=f"{key}: a model needs one"):
+        export.new_model(tmp_path / "m.onnx", [x], TensorSpec("y", "float32"), **{key: None})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_example_of_the_guide(tmp_path, monkeypatch, capsys):
     guide = Path(__file__).parents[2] / "docs" / "guide" / "models-from-python.md"
-    (example, *_) = re.findall(r"```python\n(.*?)```", guide.read_text(), re.DOTALL)
+    (export_it, ask_it, *_) = re.findall(r"```python\n(.*?)```", guide.read_text(), re.DOTALL)
     monkeypatch.chdir(tmp_path)
-    exec(compile(example, str(guide), "exec"), {})
+    exec(compile(export_it, str(guide), "exec"), {})
+    exec(compile(ask_it, str(guide), "exec"), {})
+    shown = capsys.readouterr().out.splitlines()
+    assert "TensorSpec(name='embedding', dtype='float32', shape=(64,))" in shown[0]
+    assert int(shown[1]) in range(8)
     assert main(["inspect", "unroll.onnx"]) == 0
     assert main(["verify", "unroll.onnx"]) == 0
 

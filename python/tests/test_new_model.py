@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import onnx
 import onnx.reference
 import pytest
 
-from compiler_bridge import TensorSpec, export
+from compiler_bridge import Runner, TensorSpec, export
 from compiler_bridge.__main__ import main
 from compiler_bridge.export import _check, _model, _samples
 
@@ -116,6 +117,61 @@ def test_the_command(tmp_path, capfd):
     assert "SIGNATURE.json, with an extent of -1" in capfd.readouterr().out
 
 
+def test_types_as_python_names_them(tmp_path, capfd):
+    source = tmp_path / "my signature.json"
+    sides = {"inputs": ("x", "float32", [-1, 4]), "outputs": ("y", "int64", [])}
+    members = ("name", "type", "shape")
+    source.write_text(
+        json.dumps({side: [dict(zip(members, each, strict=True))] for side, each in sides.items()})
+    )
+    assert main(["new-model", str(source)]) == 0
+    said = capfd.readouterr().out.splitlines()
+    model = onnx.load(tmp_path / "my signature.onnx")
+    assert json.loads(_model.metadata(model)["cbridge.signature"]) == GOOD
+    assert said[1] == f"runner: onnx:{tmp_path}/my%20signature.onnx"
+    assert Runner(said[1].removeprefix("runner: ")).outputs == [TensorSpec("y", "int64", [])]
+
+
+INPUTS, OUTPUT = [TensorSpec("x", "float32")], TensorSpec("y", "float32")
+
+
+def test_links_are_followed(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("there.onnx", "not-yet.onnx"):
+        if name == "there.onnx":
+            (folder / name).write_text("old")
+        (tmp_path / name).symlink_to(f"folder/{name}")
+        export.new_model(tmp_path / name, INPUTS, OUTPUT)
+        export.add_metadata(tmp_path / name, license="MIT")
+        assert (tmp_path / name).is_symlink()
+        assert _model.metadata(onnx.load(folder / name))["cbridge.license"] == "MIT"
+    assert sorted(each.name for each in folder.iterdir()) == ["not-yet.onnx", "there.onnx"]
+
+
+def test_only_files_are_replaced(tmp_path):
+    def refused(path, why):
+        with pytest.raises(export.ModelError, match=why):
+            export.new_model(path, INPUTS, OUTPUT)
+
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "link").symlink_to("fifo")
+    for name in ("fifo", "link"):
+        refused(tmp_path / name, f"{name}: is there already, and is no regular file")
+    assert (tmp_path / "fifo").is_fifo()
+    assert (tmp_path / "link").is_symlink()
+    (tmp_path / "file").touch()
+    refused(tmp_path / "file" / "m.onnx", r"m\.onnx: '.*file' is no folder")
+    for folder in (".", "..", "", "folder/", f"{tmp_path}", f"{tmp_path}/file/"):
+        refused(folder, "is a folder; wanted is the name of a file")
+    (tmp_path / "astray").symlink_to("missing/m.onnx")
+    refused(tmp_path / "astray", "there is no folder '.*missing'")
+    (tmp_path / "round").symlink_to("round")
+    refused(tmp_path / "round", "round: ")
+    assert (tmp_path / "file").read_bytes() == b""
+    assert len(list(tmp_path.iterdir())) == 5
+
+
 def test_the_example_of_the_guide(tmp_path):
     guide = Path(__file__).parents[2] / "docs" / "guide" / "models-from-python.md"
     (example, *_) = re.findall(r"```json\n(.*?)```", guide.read_text(), re.DOTALL)
@@ -165,7 +221,9 @@ def test_files_that_cannot_be(tmp_path, capfd):
     source = tmp_path / "s.json"
     source.write_text(json.dumps(GOOD))
     assert main(["new-model", str(source), "-o", "/nonexistent/m.onnx"]) == 2
-    assert capfd.readouterr().err == "cbridge: /nonexistent/m.onnx: No such file or directory\n"
+    assert capfd.readouterr().err == (
+        "cbridge: /nonexistent/m.onnx: there is no folder '/nonexistent'\n"
+    )
     assert main(["new-model", str(source), "--seed", "x"]) == 2
     assert "argument --seed: invalid int value: 'x'; see --help" in capfd.readouterr().err
     assert main(["new-model", str(source), "--seed=-1"]) == 2

@@ -64,7 +64,7 @@ def test_a_spec_has_one_element_by_default_and_none_as_a_scalar():
     assert TensorSpec("t", "int8", np.array([2, 3])).shape == (2, 3)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "complex64", "datetime64[s]", "U5", object])
+@pytest.mark.parametrize("dtype", ["float16", "floaty", "complex64", "datetime64[s]", "U5", object])
 def test_a_spec_refuses_other_types_and_lists_its_own(dtype):
     with pytest.raises(ValueError, match=r"is no element type; there are bool, int8.*str"):
         TensorSpec("t", dtype)

@@ -112,6 +112,46 @@ def test_a_difference_of_the_program_is_noticed(program: Path, trained: Trained)
     assert unlike([*theirs[:5], changed, *theirs[6:]]) == 1
 
 
+def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["three_agents.py", *map(str, words)])
+    return int(example.main())
+
+
+def test_mistakes_are_told_before_the_training(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(example, "train", lambda: pytest.fail("it trains"))
+    (tmp_path / "file").touch()
+    for command, where, why in [
+        ("compare", tmp_path / "none", "is no program; './dev build dev' makes one"),
+        ("compare", tmp_path, "is no program"),
+        ("compare", tmp_path / "file", "is no program"),
+        ("train", tmp_path / "file", "is no folder"),
+        ("play", tmp_path, "there is no select.onnx"),
+    ]:
+        assert run(monkeypatch, command, where) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"three_agents.py: {where}: {why}")
+        assert said.count("\n") == 1
+
+
+def test_a_program_that_fails(tmp_path: Path) -> None:
+    failing = tmp_path / "program"
+    failing.write_text("#!/bin/sh\necho 'I have no models' >&2\nexit 3\n")
+    failing.chmod(0o755)
+    with pytest.raises(example.Trouble, match=r"program: I have no models$"):
+        example.decisions_of(failing, MODELS, 1)
+
+
+def test_the_program_gets_the_onnx_runtime_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CBRIDGE_ONNXRUNTIME", "/of/the/user")
+    assert example.environment()["CBRIDGE_ONNXRUNTIME"] == "/of/the/user"
+    monkeypatch.delenv("CBRIDGE_ONNXRUNTIME")
+    library = Path(example.environment()["CBRIDGE_ONNXRUNTIME"])
+    assert library.is_file()
+    assert library.parts[-3:-1] == ("onnxruntime", "capi")
+
+
 def test_the_models_that_come_with_the_example(program: Path, tmp_path: Path) -> None:
     worlds: list[Any] = []
     words = [program, "--greedy", "--episodes", "20", "--log", tmp_path / "log"]

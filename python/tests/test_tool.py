@@ -34,7 +34,8 @@ def write(path, decisions, context="f"):
 
 
 def test_help_at_every_level():
-    for words in (["--help"], ["log", "--help"], ["log", "show", "-h"], ["log", "diff", "--help"]):
+    at_every_level = "--help", "help", "log --help", "log help", "log show -h", "log diff --help"
+    for words in map(str.split, at_every_level):
         done = cbridge(*words)
         assert done.returncode == 0
         assert done.stdout.startswith("usage: cbridge ")
@@ -175,6 +176,7 @@ def test_the_module_runs():
         return subprocess.run(command, capture_output=True, text=True, timeout=20)
 
     assert module("--help").stdout.startswith("usage: python -m compiler_bridge")
+    assert module("help").stdout == module("--help").stdout
     assert module("--version").stdout == f"compiler_bridge {compiler_bridge.__version__}\n"
     assert module("nonsense").returncode == 2
     assert module("nonsense").stderr == "compiler_bridge: unknown command 'nonsense'; see --help\n"

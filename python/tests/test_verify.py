@@ -173,7 +173,9 @@ def test_custom_operators(tmp_path, verify):
 
 def test_trouble(tmp_path, verify, model):
     assert "No such file" in verify("/nonexistent", status=2).err
-    assert "invalid positive value: '0'" in verify(model, "--samples=0", status=2).err
+    for wrong in ("0", "x", "-3"):
+        said = verify(model, f"--samples={wrong}", status=2).err
+        assert f"--samples: {wrong!r}: expected a number of at least 1; see --help" in said
     assert "invalid tolerance value: 'nan'" in verify(model, "--tolerance=nan", status=2).err
     wrong = onnx.load(model)
     next(e for e in wrong.metadata_props if e.key == "cbridge.signature").value = "{}"

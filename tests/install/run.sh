@@ -53,6 +53,12 @@ if "$python" -c 'import importlib.util, sys; sys.exit(not importlib.util.find_sp
   cmake -S "$root/tests/install/tf" -B "$work/tf" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
     -DCBRIDGE_TF_PYTHON="$python" -DSAVED_MODEL="$saved"
   cmake --build "$work/tf"
+  if cmake -S "$root/tests/install/tf" -B "$work/tf-none" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCBRIDGE_TF_PYTHON="$python" -DSAVED_MODEL="$work/none" 2>"$work/said"; then
+    echo "a saved model that is not there is accepted"
+    exit 1
+  fi
+  tr -s ' \n' ' ' <"$work/said" | grep -q "/none is no saved model: it has no saved_model.pb"
   "$work/tf/tf_consumer" "tf:$work/tf/inliner.so?on_error=fail"
 else
   echo "without TensorFlow"

@@ -64,7 +64,7 @@ std::string names(Span<const Command> Of) {
 }
 
 int runLog(Span<const std::string> Arguments) {
-  if (Arguments.empty() || isHelp(Arguments[0])) {
+  if (Arguments.empty() || isHelp(Arguments[0]) || Arguments[0] == "help") {
     print("usage: cbridge log COMMAND\n\n" + listed(LogCommands) +
           "\n'cbridge log COMMAND --help' tells more.\n");
     return Arguments.empty() ? Trouble : Success;
@@ -84,7 +84,7 @@ int runLog(Span<const std::string> Arguments) {
 }
 
 int run(Span<const std::string> Arguments) {
-  if (Arguments.empty() || isHelp(Arguments[0])) {
+  if (Arguments.empty() || isHelp(Arguments[0]) || Arguments[0] == "help") {
     print("usage: cbridge COMMAND\n\n" + listed(Commands) +
           pythonCommandHelp() +
           "\n  --version   print the version\n  --help      print this text\n"

@@ -29,7 +29,7 @@ COMMANDS: dict[str, tuple[str, Callable[[list[str]], int]]] = {
 
 
 def main(arguments: list[str]) -> int:
-    if not arguments or arguments[0] in ("-h", "--help"):
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
         print("usage: python -m compiler_bridge COMMAND\n")
         for name, (summary, _) in COMMANDS.items():
             print(f"  {name:<11} {summary}")

@@ -42,9 +42,19 @@ class Runner(Closing):
         raw_in, raw_out = (
             _core.describe(runner) if inputs is None else (raw_specs(inputs), raw_specs(outputs))
         )
-        self.inputs = [TensorSpec.from_raw(raw) for raw in raw_in]
-        self.outputs = [TensorSpec.from_raw(raw) for raw in raw_out]
+        self._inputs = [TensorSpec.from_raw(raw) for raw in raw_in]
+        self._outputs = [TensorSpec.from_raw(raw) for raw in raw_out]
         self._runner: _core.Runner | None = _core.Runner(runner, raw_in, raw_out)
+
+    @property
+    def inputs(self) -> list[TensorSpec]:
+        """The features: as given, or what the model takes."""
+        return self._inputs
+
+    @property
+    def outputs(self) -> list[TensorSpec]:
+        """The decision's parts: as given, or all that the model gives."""
+        return self._outputs
 
     def close(self) -> None:
         """Ends the session with the model."""

@@ -33,7 +33,10 @@ def _type_name(dtype: Any) -> str:
         return "str"
     if isinstance(dtype, str) and dtype in _NUMPY_NAMES:
         return _NUMPY_NAMES[dtype]
-    name: str = np.dtype(dtype).name
+    try:
+        name: str = np.dtype(dtype).name
+    except TypeError:
+        name = ""
     if name not in _C_NAMES:
         raise ValueError(f"{dtype!r} is no element type; there are {', '.join(_C_NAMES)}")
     return name

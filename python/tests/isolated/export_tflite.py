@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from compiler_bridge import Runner, TensorSpec
-from compiler_bridge.export import saved_model_to_tflite
+from compiler_bridge.export import ModelError, saved_model_to_tflite
 
 tf = pytest.importorskip("tensorflow")
 
@@ -140,11 +140,25 @@ def test_what_does_not_fit(saved, tmp_path):
         (None, "reward", "no signature 'reward'"),
     ]
     for outputs, signature, message in cases:
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ModelError, match=message):
             saved_model_to_tflite(saved, target, outputs, signature)
         assert not target.exists()
-    with pytest.raises(FileNotFoundError, match="is no saved model"):
+    with pytest.raises(ModelError, match="is no saved model"):
         saved_model_to_tflite(tmp_path, target)
+
+
+def test_where_it_cannot_go(saved, tmp_path):
+    with pytest.raises(ModelError, match=r"there is no folder '.*missing'"):
+        saved_model_to_tflite(saved, tmp_path / "missing" / "model", None, "action")
+    (tmp_path / "file").touch()
+    with pytest.raises(ModelError, match="file: is no folder"):
+        saved_model_to_tflite(saved, tmp_path / "file", None, "action")
+    target = tmp_path / "model"
+    target.mkdir()
+    os.mkfifo(target / "output_spec.json")
+    with pytest.raises(ModelError, match=r"output_spec\.json: is there already, and is no regular"):
+        saved_model_to_tflite(saved, target, None, "action")
+    assert os.listdir(target) == ["output_spec.json"]
 
 
 def test_a_failure_leaves_nothing(saved, tmp_path, monkeypatch):
@@ -155,14 +169,14 @@ def test_a_failure_leaves_nothing(saved, tmp_path, monkeypatch):
         raise OSError("no space")
 
     monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(ModelError, match="no space"):
         saved_model_to_tflite(saved, target, [DECISION], "action")
     assert not target.exists()
     monkeypatch.setattr(os, "replace", replace)
     saved_model_to_tflite(saved, target, [DECISION], "action")
     before = (target / "model.tflite").read_bytes()
     monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(ModelError, match="no space"):
         saved_model_to_tflite(saved, target, [DECISION], "action")
     assert (target / "model.tflite").read_bytes() == before
     assert sorted(os.listdir(target)) == ["model.tflite", "output_spec.json"]

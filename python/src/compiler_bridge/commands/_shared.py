@@ -31,10 +31,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError
-    return value
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number of at least 1")
+    return int(text)
 
 
 def run(parser: Parser, words: list[str], command: Callable[[argparse.Namespace], int]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from urllib.parse import quote
 
 from .. import export
 from ..export._signature import parse_signature
@@ -17,7 +18,8 @@ _EPILOG = """\
 SIGNATURE.json, with an extent of -1 for one that is known only when a tensor is filled:
   {"inputs":  [{"name": "embedding", "type": "float", "shape": [64]}],
    "outputs": [{"name": "unroll", "type": "int64_t", "shape": [1]}]}
-Types: bool, int8_t to int64_t, uint8_t to uint64_t, float, double, string."""
+Types: bool, int8_t to int64_t, uint8_t to uint64_t, float, double, string; or as TensorSpec in
+Python has them: int8 to int64, uint8 to uint64, float32, float64, str."""
 
 
 def main(words: list[str]) -> int:
@@ -42,4 +44,5 @@ def _new_model(arguments: argparse.Namespace) -> int:
     output = arguments.output or str(source.with_suffix(".onnx"))
     export.new_model(output, signature.inputs, signature.outputs, seed=arguments.seed)
     print(f"{output}: {len(signature.inputs)} inputs, {len(signature.outputs)} outputs")
+    print(f"runner: onnx:{quote(output)}")
     return 0

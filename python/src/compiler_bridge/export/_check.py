@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from . import _model, _samples
@@ -20,6 +24,57 @@ def first_line(error: BaseException) -> str:
             break
         text += " " if text else ""
     return text.strip().rstrip(".") or type(error).__name__
+
+
+def about_values(error: BaseException) -> bool:
+    """Whether other values could help: not if arguments, types or shapes are wrong."""
+    if isinstance(error, TypeError | AttributeError | NameError | ImportError | KeyError):
+        return False
+    text = str(error)
+    if re.search(r"ind(ex|ices)\b.*(out of (range|bounds)|not in \[)", text, re.DOTALL):
+        return True
+    wrong = r"shape|dimension|broadcast|sizes?\b.*match|size of tensor|indices|d?type\b"
+    return not re.search(wrong, text, re.IGNORECASE)
+
+
+def user_line(error: BaseException) -> str:
+    """ " (FILE, line N)": where the user's code was when it failed; empty if nobody knows."""
+    ours = str(Path(__file__).parents[1])
+    places = []
+    for each in chain(error):
+        for frame, line in traceback.walk_tb(each.__traceback__):
+            file = frame.f_code.co_filename
+            library = file.startswith((ours, "<", sys.base_prefix + "/lib"))
+            if not library and "/site-packages/" not in file:
+                places.append(f" ({Path(file).name}, line {line})")
+    return places[-1] if places else ""
+
+
+def chain(error: BaseException) -> list[BaseException]:
+    """The error and its reasons, the innermost last."""
+    links: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in links:
+        links.append(link)
+        link = link.__cause__ or link.__context__
+    return links
+
+
+# What frameworks raise if Python wants to know what only an evaluation can tell.
+_BRANCHES = {
+    "GuardOnDataDependentSymNode",
+    "TracerBoolConversionError",
+    "OperatorNotAllowedInGraphError",
+}
+
+
+def branch(error: BaseException, instead: str) -> str | None:
+    """What to tell about a function that branches on a tensor's value; None if it does not."""
+    kinds = {kind.__name__ for each in chain(error) for kind in type(each).__mro__}
+    if not kinds & _BRANCHES:
+        return None
+    where = user_line(error)
+    return f"the function branches on the value of a tensor{where}: let {instead} choose instead"
 
 
 def check_structure(model: Any, signature: Signature) -> None:
@@ -44,7 +99,7 @@ def session(model: bytes | str, custom_ops: str | None = None) -> Any:
     options.log_severity_level = 4
     if custom_ops:
         try:
-            options.register_custom_ops_library(custom_ops)
+            options.register_custom_ops_library(os.path.abspath(custom_ops))
         except Exception as error:
             raise ModelError(f"{custom_ops}: {first_line(error)}") from None
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -89,7 +90,17 @@ def export_job(asked: Callable[..., Any], job: Export) -> None:
                 enable_double_precision=bool(wide),
             )
         except Exception as error:
-            why = f"{type(error).__name__}: {_check.first_line(error)}"
+            why = _check.branch(error, "jnp.where")
+            if why is None:
+                why = f"{type(error).__name__}: {_check.first_line(error)}{_hint(error, job)}"
             raise ModelError(f"jax2onnx cannot export it: {why}") from error
 
     job.run(call, convert)
+
+
+def _hint(error: BaseException, job: Export) -> str:
+    """Dynamic extents are different ones to JAX unless they share a name."""
+    dynamic = any(isinstance(dim, str) for spec in job.signature.inputs for dim in job.dims(spec))
+    if dynamic and re.search("shape|broadcast|dimension|inconclusive", str(error), re.IGNORECASE):
+        return "; if extents are equal, say so with extents="
+    return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -82,6 +83,24 @@ def from_keras(
 
 
 @contextmanager
+def _silence() -> Iterator[None]:
+    """TensorFlow's C++ tells standard error that it starts sessions, whatever the log level."""
+    try:
+        before = os.dup(2)
+    except OSError:  # there is none
+        yield
+        return
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 2)
+        os.close(null)
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
+
+
+@contextmanager
 def _portable_signbit(module: Any) -> Iterator[None]:
     """Keras's argmax looks at the sign of zeros by their bits, for which ONNX has no operator that
     runtimes know. 1 / x tells it, too."""
@@ -152,15 +171,18 @@ def _export_tensorflow(asked: Callable[..., Any], job: Export) -> None:
             input_signature=seen,
         )
         try:
-            proto, _ = tf2onnx.convert.from_function(
-                function,
-                input_signature=seen,
-                opset=_TF_OPSET,
-                custom_op_handlers={"Erfc": (erfc, [])},
-            )
+            with _silence():
+                proto, _ = tf2onnx.convert.from_function(
+                    function,
+                    input_signature=seen,
+                    opset=_TF_OPSET,
+                    custom_op_handlers={"Erfc": (erfc, [])},
+                )
             return proto
         except Exception as error:
-            why = f"{type(error).__name__}: {_check.first_line(error)}"
+            why = _check.branch(error, "keras.ops.where")
+            if why is None:
+                why = f"{type(error).__name__}: {_check.first_line(error)}"
             raise ModelError(f"tf2onnx cannot export it: {why}") from error
 
     job.run(call, convert)

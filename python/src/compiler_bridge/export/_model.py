@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -74,9 +75,30 @@ def load(path: PathLike, needed_for: str, *, weights: bool = True) -> Any:
     return model
 
 
+def destination(path: PathLike) -> str:
+    """The file to write, behind symbolic links; refuses what is there and is no file."""
+    name = os.fspath(path)
+    real = os.path.realpath(name)
+    if Path(name).name in ("", "..") or name.endswith("/") or Path(real).is_dir():
+        raise ModelError(f"{name}: is a folder; wanted is the name of a file")
+    for parent in (Path(name).parent, Path(real).parent):
+        if not parent.is_dir():
+            there = "{} is no folder" if parent.exists() else "there is no folder {}"
+            raise ModelError(f"{name}: " + there.format(repr(str(parent))))
+    try:
+        if not stat.S_ISREG(os.lstat(real).st_mode):
+            raise ModelError(f"{name}: is there already, and is no regular file")
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise ModelError(f"{name}: {error.strerror}") from None
+    return real
+
+
 def save(model: Any, path: PathLike) -> None:
     """Writes the file whole or not at all."""
     name = os.fspath(path)
+    real = destination(path)
     try:
         data = model.SerializeToString()
     except Exception as error:
@@ -84,14 +106,14 @@ def save(model: Any, path: PathLike) -> None:
     temporary = None
     try:
         handle, temporary = tempfile.mkstemp(
-            prefix=f".{Path(name).name}.", dir=str(Path(name).parent)
+            prefix=f".{Path(real).name}.", dir=str(Path(real).parent)
         )
         with os.fdopen(handle, "wb") as file:
             file.write(data)
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, name)
+        os.replace(temporary, real)
     except OSError as error:
         if temporary:
             with contextlib.suppress(OSError):
@@ -170,6 +192,13 @@ def write_metadata(model: Any, signature: Signature | None, **texts: str | None)
         model.metadata_props.add(key=key, value=known[key])
 
 
+def check_named(name: str | None, version: str | None) -> None:
+    """Only what is there already may keep the ones it has."""
+    for key, text in (("name", name), ("version", version)):
+        if text is None:
+            raise ModelError(f"{key}: a model needs one")
+
+
 def add_metadata(
     path: PathLike,
     inputs: Sequence[TensorSpec] | None = None,
@@ -180,7 +209,7 @@ def add_metadata(
     training_data: str | None = None,
     license: str | None = None,  # noqa: A002 - what it is called
 ) -> None:
-    """Writes our metadata into a model that is there already.
+    """Writes our metadata into a model that is there already: the file changes in place.
 
     Without `inputs` and `outputs` the signature is that of the graph. What is None keeps its value.
     """

@@ -41,6 +41,8 @@ def new_model(
     outputs are those of the inputs, in order; if those have none, 1 to 4, depending on values.
     """
     _model.require("onnx", "a new model")
+    _model.destination(path)
+    _model.check_named(name, version)
     signature = Signature.of(inputs, outputs)
     model = _Builder(signature, seed).model()
     _model.write_metadata(

@@ -9,7 +9,6 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,9 +47,8 @@ class Export:
         self.signature = Signature.of(self.inputs, self.outputs)
         self.extents = self.extents or {}
         _graph.check_extents(self.extents, self.signature)
-        parent = Path(self.path).parent
-        if not parent.is_dir():
-            raise ModelError(f"{os.fspath(self.path)}: there is no folder {str(parent)!r}")
+        _model.destination(self.path)
+        _model.check_named(self.texts["name"], self.texts["version"])
         for side, specs in (("input", self.signature.inputs), ("output", self.signature.outputs)):
             for spec in specs:
                 if spec.dtype == "str":
@@ -141,7 +139,8 @@ class Export:
                 raise
             except Exception as error:
                 why = f"{type(error).__name__}: {_check.first_line(error)}"
-                raise ModelError(f"sample {i}: the function fails: {why}{hint}") from error
+                why += hint if _check.about_values(error) else ""
+                raise ModelError(f"sample {i}: the function fails: {why}") from error
         with quiet():
             model = convert()
             _dead.clear_dead_branches(model)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..spec import _NUMPY_NAMES, TensorSpec
+from ..spec import _C_NAMES, _NUMPY_NAMES, TensorSpec
 
 MAX_RANK = 8
 
@@ -164,7 +164,7 @@ def _tensor(data: Any, place: str) -> TensorSpec:
     _check_members(data, ("name", "type", "shape"), place)
     if not isinstance(data["name"], str):
         raise ModelError(f"{place}.name: must be a string")
-    if not isinstance(data["type"], str) or data["type"] not in _NUMPY_NAMES:
+    if not isinstance(data["type"], str) or not {data["type"]} & {*_NUMPY_NAMES, *_C_NAMES}:
         there = ", ".join(_NUMPY_NAMES)
         raise ModelError(f"{place}.type: {data['type']!r} is no element type; there are {there}")
     if not isinstance(data["shape"], list):

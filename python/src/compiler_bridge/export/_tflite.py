@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ..spec import TensorSpec
+from ._model import destination
+from ._signature import ModelError
 
 MODEL_FILE = "model.tflite"
 SPEC_FILE = "output_spec.json"
@@ -28,11 +30,19 @@ def saved_model_to_tflite(
     "action". `outputs` are its outputs as the pass sees them, the decision first; without it, all
     of them by name. What fails leaves nothing behind.
     """
+    target = Path(directory)
+    if not target.is_dir() and (target.exists() or target.is_symlink()):
+        raise ModelError(f"{target}: is no folder")
+    if not target.parent.is_dir():
+        raise ModelError(f"{target}: there is no folder {str(target.parent)!r}")
     content = _convert(saved_model, signature)
     tensors = _output_tensors(content, signature)
     spec = _output_spec(outputs, tensors, f"{os.fspath(saved_model)}, signature {signature!r}")
-    target = Path(directory)
-    _write(target, {MODEL_FILE: content, SPEC_FILE: (json.dumps(spec, indent=2) + "\n").encode()})
+    files = {MODEL_FILE: content, SPEC_FILE: (json.dumps(spec, indent=2) + "\n").encode()}
+    try:
+        _write(target, files)
+    except OSError as error:
+        raise ModelError(f"{target}: {error.strerror or error}") from None
     return target
 
 
@@ -41,10 +51,10 @@ def _convert(saved_model: str | os.PathLike[str], signature: str) -> bytes:
 
     path = os.fspath(saved_model)
     if not tf.saved_model.contains_saved_model(path):
-        raise FileNotFoundError(f"{path} is no saved model")
+        raise ModelError(f"{path}: is no saved model")
     known = list(tf.saved_model.load(path).signatures)
     if signature not in known:
-        raise ValueError(f"{path} has no signature {signature!r}; it has {known}")
+        raise ModelError(f"{path}: has no signature {signature!r}; it has {known}")
     converter = tf.lite.TFLiteConverter.from_saved_model(path, signature_keys=[signature])
     content: bytes = converter.convert()
     return content
@@ -83,9 +93,9 @@ def _output_spec(
     for wanted in found.values() if outputs is None else outputs:
         tensor = found.get(wanted.name)
         if tensor is None:
-            raise ValueError(f"{who}: no output {wanted.name!r}; there are {sorted(found)}")
+            raise ModelError(f"{who}: no output {wanted.name!r}; there are {sorted(found)}")
         if wanted.dtype != tensor.dtype or not _fits(wanted.shape, tensor.shape):
-            raise ValueError(
+            raise ModelError(
                 f"{who}: output {wanted.name!r} is {tensor.dtype}{list(tensor.shape)}, "
                 f"not {wanted.dtype}{list(wanted.shape)}"
             )
@@ -98,12 +108,13 @@ def _output_spec(
 
 def _write(directory: Path, files: Mapping[str, bytes]) -> None:
     made = not directory.exists()
-    directory.mkdir(parents=True, exist_ok=True)
-    staged: dict[Path, str] = {}
+    directory.mkdir(exist_ok=True)
+    staged: dict[str, str] = {}
     try:
         for name, content in files.items():
-            handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=directory)
-            staged[directory / name] = temporary
+            real = destination(directory / name)
+            handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=Path(real).parent)
+            staged[real] = temporary
             with os.fdopen(handle, "wb") as file:
                 file.write(content)
             os.chmod(temporary, 0o644)

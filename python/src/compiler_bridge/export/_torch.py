@@ -146,11 +146,9 @@ def dim_is(dim: int | str) -> bool:
 
 def _culprit(error: BaseException) -> str:
     """The operator, or the innermost reason in one line."""
-    chain: list[BaseException] = []
-    link: BaseException | None = error
-    while link is not None and link not in chain:
-        chain.append(link)
-        link = link.__cause__ or link.__context__
+    chain = _check.chain(error)
+    if branches := _check.branch(error, "torch.where"):
+        return branches
     for each in chain:
         found = re.search(r"No ONNX function found for <OpOverload\(op='([^']+)'", str(each))
         if found:
