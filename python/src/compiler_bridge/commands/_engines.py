@@ -113,7 +113,10 @@ def _ranked(value: Array, rank: int) -> Array:
 
 
 def _plain(value: Array) -> Any:
-    return value.tolist() if value.dtype == object else value
+    if value.dtype != object:
+        return value
+    # Lists in lists lose what comes after an extent of 0; a flat one has the shape of the spec.
+    return value.tolist() if value.size else []
 
 
 def _array(answer: Any, spec: TensorSpec) -> Array:
