@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from compiler_bridge import TensorSpec, export
 from compiler_bridge.__main__ import main
+from compiler_bridge.export import _cost
 
 X, Y = TensorSpec("x", "float32", [4]), TensorSpec("y", "float32", [3])
 
@@ -172,6 +175,78 @@ def test_files_that_are_no_models(tmp_path, inspect, linear):
         "cbridge: /nonexistent: No such file or directory\n"
     )
     assert "the following arguments are required: MODEL.onnx" in inspect(status=2).err
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (b"MatMul", "graph.node[0].op_type"),
+        (b"DOMAIN", "opset_import[1].domain"),
+        (b"cbridge.name", "metadata_props[1].key"),
+        (b"NAME", "metadata_props[1].value"),
+        (b"TENSOR", "graph.node[0].output"),
+    ],
+)
+def test_text_that_is_no_utf8(tmp_path, inspect, text, place):
+    path = Path(
+        save(
+            tmp_path / "m.onnx",
+            [helper.make_node("MatMul", ["x", "x"], ["TENSOR"])],
+            [("x", TensorProto.FLOAT, [2, 2])],
+            [("TENSOR", TensorProto.FLOAT, [2, 2])],
+            domains=["DOMAIN"],
+        )
+    )
+    export.add_metadata(path, name="NAME")
+    path.write_bytes(path.read_bytes().replace(text, b"\xff" * len(text)))
+    for words in ([path], ["--json", path]):
+        assert inspect(*words, status=2).err == f"cbridge: {path}: {place}: is no text in UTF-8\n"
+
+
+def test_nobody_reads_the_documentation(linear, inspect):
+    path = Path(linear())
+    model = onnx.load(path)
+    model.doc_string = "HELLO"
+    path.write_bytes(model.SerializeToString().replace(b"HELLO", b"\xff" * 5))
+    inspect(path)
+
+
+def test_what_nobody_has_thought_of(linear, inspect, monkeypatch):
+    path = linear()
+
+    def fail(*_):
+        raise TypeError("first\nsecond")
+
+    monkeypatch.setattr(_cost, "cost", fail)
+    said = inspect(path, status=2).err
+    assert said == f"cbridge: {path}: is no valid ONNX model: TypeError: first\n"
+
+
+@pytest.mark.parametrize("command", ["inspect", "verify", "new-model"])
+def test_files_that_never_end(tmp_path, capfd, command):
+    os.mkfifo(tmp_path / "fifo")
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(2**31)
+    for path, why in (
+        (tmp_path / "fifo", "is no regular file"),
+        ("/dev/zero", "is no regular file"),
+        (tmp_path / "large", "files of 2 GiB and more cannot be read"),
+    ):
+        assert main([command, str(path)]) == 2
+        assert capfd.readouterr().err == f"cbridge: {path}: {why}\n"
+
+
+def test_characters_that_the_terminal_does_not_have(tmp_path, linear):
+    path = Path(linear()).rename(tmp_path / "ü.onnx")
+    done = subprocess.run(
+        [sys.executable, "-m", "compiler_bridge", "inspect", path],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"/\\xfc.onnx: " in done.stdout
 
 
 def test_without_the_package(linear, inspect, monkeypatch):

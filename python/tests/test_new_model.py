@@ -201,6 +201,9 @@ def changed(side, **members):
         (changed("outputs", name=""), ": outputs[0].name: is empty"),
         (changed("outputs", name=1), ": outputs[0].name: must be a string"),
         (changed("outputs", name="x"), ": outputs[0].name: 'x' is the name of inputs[0], too"),
+        (changed("inputs", name="\ud800"), ": inputs[0].name: '\\ud800' is no text that UTF-8"),
+        (changed("inputs", name="a\0b"), ": inputs[0].name: 'a\\x00b' has a NUL in it"),
+        ('{"inputs":' + "9" * 5001, ": 9999999999... is too large: it has 5001 digits"),
         (changed("outputs", port=0), ": outputs[0]: unknown member 'port'"),
     ],
 )
@@ -228,3 +231,21 @@ def test_files_that_cannot_be(tmp_path, capfd):
     assert "argument --seed: invalid int value: 'x'; see --help" in capfd.readouterr().err
     assert main(["new-model", str(source), "--seed=-1"]) == 2
     assert capfd.readouterr().err == "cbridge: --seed: -1 is below 0\n"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_nothing_is_left_of_what_was_interrupted(tmp_path, monkeypatch, error):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(_model.os, "replace", fail)
+    with pytest.raises(error):
+        export.new_model(tmp_path / "m.onnx", [], TensorSpec("y", "float32", [1]))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_metadata_that_utf8_cannot_hold(tmp_path):
+    path = tmp_path / "m.onnx"
+    export.new_model(path, [], TensorSpec("y", "float32", [1]))
+    with pytest.raises(export.ModelError, match=r"name: '.ud800' is no text that UTF-8 can hold"):
+        export.add_metadata(path, name="\ud800")

@@ -149,8 +149,29 @@ def test_ranges(tmp_path, verify):
         ("j=0:3", "range of 'j': there is no such input; there are 'i'"),
         ("i=3:0", "range of 'i': 3 is above 0"),
         ("i", "argument --range: invalid range value: 'i'"),
+        ("i=-inf:inf", "argument --range: 'i=-inf:inf': the limits must be finite numbers"),
+        ("i=0:1e400", "argument --range: 'i=0:1e400': the limits must be finite numbers"),
+        ("i=nan:1", "the limits must be finite numbers"),
     ):
         assert why in verify(path, "--range", words, status=2).err
+
+
+def test_ranges_that_a_type_does_not_have(tmp_path, verify):
+    path = tmp_path / "m.onnx"
+    inputs = [TensorSpec("f", "float32", [1]), TensorSpec("d", "float64", [1])]
+    export.new_model(path, inputs, TensorSpec("y", "float32", [1]))
+    for words in ("f=0:1e39", "d=-1.7e308:1.7e308"):
+        assert "is too wide for" in verify(path, "--range", words, status=2).err
+    assert "agree" in verify(path, "--range", "d=-1e3:1e3", "--samples=2").out
+
+
+@pytest.mark.parametrize("shape", [[0, 3], [3, 0], [5, 1, 0, 3], [2, 0, 0]])
+def test_no_strings_at_all(tmp_path, verify, shape):
+    path = tmp_path / "m.onnx"
+    export.new_model(path, [TensorSpec("s", "str", shape)], TensorSpec("y", "float32", [1]))
+    assert "agree" in verify(path, "--samples=2").out
+    export.add_metadata(path, [TensorSpec("s", "str", [-1 if e == 0 else e for e in shape])])
+    assert "agree" in verify(path, "--samples=2").out
 
 
 def test_custom_operators(tmp_path, verify):

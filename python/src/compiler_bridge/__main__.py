@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 from collections.abc import Callable
 
@@ -47,4 +48,8 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    # Names of files and tensors may have characters that the terminal's encoding does not.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(main(sys.argv[1:]))

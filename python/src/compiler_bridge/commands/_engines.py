@@ -79,8 +79,9 @@ def _runner(scheme: str) -> Callable[[Subject], Evaluate]:
         if subject.custom_ops:
             options += f"&custom_ops={quote(os.path.abspath(subject.custom_ops))}"
         signature = _model.used_signature(subject.model)
+        wanted = {spec.name: spec.shape for spec in subject.graph.inputs}
         for spec in signature.inputs:
-            if spec.dtype == "str" and (spec.shape.count(-1) > 1 or {-1, 0} <= set(spec.shape)):
+            if spec.dtype == "str" and not _has_lists(spec.shape, wanted.get(spec.name, ())):
                 raise Absent(f"input {spec.name!r}: a pass cannot give strings of such a shape")
         address = f"{scheme}:{quote(os.path.abspath(subject.path))}{options}"
         try:
@@ -93,13 +94,13 @@ def _runner(scheme: str) -> Callable[[Subject], Evaluate]:
             if "there is no ONNX Runtime" in str(error):
                 raise Absent(_check.first_line(error)) from None
             raise ModelError(f"{scheme}: {_check.first_line(error)}") from None
-        ranks = {spec.name: len(spec.shape) for spec in signature.inputs}
+        shapes = {spec.name: spec.shape for spec in signature.inputs}
         models = {spec.name: spec for spec in subject.graph.outputs}
 
         def evaluate(sample: dict[str, Array]) -> Answers:
             # The pass's tensors may differ from the model's in leading ones.
-            features = {name: _ranked(value, ranks[name]) for name, value in sample.items()}
-            answers = runner.evaluate({name: _plain(value) for name, value in features.items()})
+            features = {name: _plain(value, shapes[name]) for name, value in sample.items()}
+            answers = runner.evaluate(features)
             return {name: _array(answer, models[name]) for name, answer in answers.items()}
 
         return evaluate
@@ -107,13 +108,24 @@ def _runner(scheme: str) -> Callable[[Subject], Evaluate]:
     return start
 
 
+def _has_lists(given: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether lists have the shape that the pass gives, for what the model wants."""
+    if -1 not in given:
+        return True
+    return given.count(-1) == 1 and 0 not in given and 0 not in wanted[:-1]
+
+
 def _ranked(value: Array, rank: int) -> Array:
     ones = (1,) * max(0, rank - value.ndim)
     return value.reshape(ones + value.shape[max(0, value.ndim - rank) :])
 
 
-def _plain(value: Array) -> Any:
-    return value.tolist() if value.dtype == object else value
+def _plain(value: Array, shape: tuple[int, ...]) -> Any:
+    value = _ranked(value, len(shape))
+    if value.dtype != object:
+        return value
+    # Lists in lists lose what comes after an extent of 0; a flat one gets the shape of the spec.
+    return [] if value.size == 0 and -1 not in shape else value.tolist()
 
 
 def _array(answer: Any, spec: TensorSpec) -> Array:

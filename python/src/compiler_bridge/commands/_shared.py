@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-from ..export import ModelError
+from ..export import ModelError, _check
 
 TROUBLE = 2
 
@@ -34,6 +35,18 @@ def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r}: expected a number of at least 1")
     return int(text)
+
+
+@contextlib.contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Whatever else a damaged file leads to is a mistake in the file."""
+    try:
+        yield
+    except (ModelError, OSError):
+        raise
+    except Exception as error:
+        what = f"{type(error).__name__}: {_check.first_line(error)}"
+        raise ModelError(f"{path}: is no valid ONNX model: {what}") from None
 
 
 def run(parser: Parser, words: list[str], command: Callable[[argparse.Namespace], int]) -> int:

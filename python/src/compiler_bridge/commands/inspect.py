@@ -9,7 +9,7 @@ from typing import Any
 
 from ..export import ModelError, _cost, _model
 from ..export._signature import described, signature_json
-from ._shared import Parser, positive, run
+from ._shared import Parser, positive, reading, run
 
 _DESCRIPTION = """\
 Shows the signature, the metadata, the size, the operators and the estimated cost of an ONNX model.
@@ -83,7 +83,8 @@ def report(path: str, extent: int = 16) -> dict[str, Any]:
 
 
 def _inspect(arguments: argparse.Namespace) -> int:
-    found = report(arguments.model, arguments.extent)
+    with reading(arguments.model):
+        found = report(arguments.model, arguments.extent)
     graph, stated = found.pop("_specs")
     if arguments.json:
         print(json.dumps(found, ensure_ascii=False, indent=2))

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from .. import export
+from ..export import _model
 from ..export._signature import parse_signature
 from ._shared import Parser, run
 
@@ -34,6 +35,7 @@ def main(words: list[str]) -> int:
 
 def _new_model(arguments: argparse.Namespace) -> int:
     source = Path(arguments.signature)
+    _model.check_file(str(source))
     try:
         text = source.read_text(encoding="utf-8")
     except UnicodeDecodeError:

@@ -13,7 +13,7 @@ from ..export._samples import Array, Ranges
 from ..export._signature import Signature
 from ..spec import TensorSpec
 from ._engines import ENGINES, Absent, Answers, Evaluate, Subject
-from ._shared import Parser, positive, run
+from ._shared import Parser, positive, reading, run
 
 _DESCRIPTION = """\
 Evaluates an ONNX model on random inputs with every engine that is there, and compares: 'reference'
@@ -74,7 +74,10 @@ def _range(text: str) -> tuple[str, tuple[float, float]]:
     low, _, high = limits.partition(":")
     if not name:
         raise ValueError
-    return name, (float(low), float(high))
+    ends = float(low), float(high)
+    if not all(map(math.isfinite, ends)):
+        raise argparse.ArgumentTypeError(f"{text!r}: the limits must be finite numbers")
+    return name, ends
 
 
 # argparse shows them in "invalid ... value".
@@ -95,11 +98,12 @@ def _verify(arguments: argparse.Namespace) -> int:
     custom_ops = arguments.custom_ops
     if custom_ops and not Path(custom_ops).is_file():
         raise ModelError(f"{custom_ops}: there is no such file")
-    model = _model.load(arguments.model, "verify")
-    subject = Subject(arguments.model, model, _checked(arguments.model, model), custom_ops)
     ranges = dict(arguments.ranges)
-    _samples.check_ranges(ranges, subject.graph.inputs)
-    engines, absent = _start(subject, arguments.without)
+    with reading(arguments.model):
+        model = _model.load(arguments.model, "verify")
+        subject = Subject(arguments.model, model, _checked(arguments.model, model), custom_ops)
+        _samples.check_ranges(ranges, subject.graph.inputs)
+        engines, absent = _start(subject, arguments.without)
     print(
         f"{arguments.model}: {arguments.samples} samples, seed {arguments.seed}, tolerance "
         f"{arguments.tolerance:g}: {_samples.TOLERANCE_RULE}"

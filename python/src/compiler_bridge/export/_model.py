@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..spec import TensorSpec
-from ._signature import ModelError, Signature, parse_signature, signature_json
+from ._signature import ModelError, Signature, check_text, parse_signature, signature_json
 
 PathLike = str | os.PathLike[str]
 
@@ -53,6 +53,31 @@ def require(module: str, needed_for: str, extra: str = "onnx") -> Any:
         raise ModelError(f"{needed_for} needs the package {top!r}: {why}") from None
 
 
+def check_file(name: str) -> None:
+    """Refuses what must not be read: a pipe blocks, a device may never end."""
+    status = os.stat(name)
+    if not stat.S_ISREG(status.st_mode):
+        raise ModelError(f"{name}: is no regular file")
+    if status.st_size >= 2**31:
+        raise ModelError(f"{name}: files of 2 GiB and more cannot be read")
+
+
+def _check_text(message: Any, place: str) -> None:
+    """Protocol Buffers gives `bytes` for strings that are no UTF-8. Nobody reads `doc_string`."""
+    for field, value in message.ListFields():
+        inner = f"{place}.{field.name}" if place else field.name
+        if field.type == field.TYPE_STRING and field.name != "doc_string":
+            texts = [value] if isinstance(value, str | bytes) else value
+            if any(isinstance(each, bytes) for each in texts):
+                raise ModelError(f"{inner}: is no text in UTF-8")
+        elif field.type == field.TYPE_MESSAGE:
+            if hasattr(value, "ListFields"):
+                _check_text(value, inner)
+            else:
+                for i, each in enumerate(value):
+                    _check_text(each, f"{inner}[{i}]")
+
+
 def load(path: PathLike, needed_for: str, *, weights: bool = True) -> Any:
     """The ModelProto of a file; with the weights that lie in other files, unless told not to."""
     onnx = require("onnx", needed_for)
@@ -60,13 +85,20 @@ def load(path: PathLike, needed_for: str, *, weights: bool = True) -> Any:
     if Path(name).is_dir():
         raise ModelError(f"{name}: is a directory; only ONNX files are understood")
     try:
+        check_file(name)
         model = onnx.load(name, load_external_data=False)
     except OSError as error:
         raise ModelError(f"{name}: {error.strerror or error}") from None
+    except ModelError:
+        raise
     except Exception:
         raise ModelError(f"{name}: is no ONNX model, or not all of one") from None
     if not model.HasField("graph") or not (model.graph.node or model.graph.output):
         raise ModelError(f"{name}: is no ONNX model: it has no graph")
+    try:
+        _check_text(model, "")
+    except ModelError as error:
+        raise ModelError(f"{name}: {error}") from None
     if weights:
         try:
             onnx.load_external_data_for_model(model, str(Path(name).parent))
@@ -114,10 +146,12 @@ def save(model: Any, path: PathLike) -> None:
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)
         os.replace(temporary, real)
-    except OSError as error:
+    except BaseException as error:
         if temporary:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+        if not isinstance(error, OSError):
+            raise
         raise ModelError(f"{name}: {error.strerror}") from None
 
 
@@ -184,6 +218,7 @@ def write_metadata(model: Any, signature: Signature | None, **texts: str | None)
         if text is not None:
             if not isinstance(text, str):
                 raise ModelError(f"{key}: {text!r} is no text")
+            check_text(text, key)
             known[f"cbridge.{key}"] = text
     if signature is not None:
         known["cbridge.signature"] = signature_json(signature)

@@ -31,6 +31,15 @@ def check_ranges(ranges: Ranges, inputs: Sequence[TensorSpec]) -> None:
             raise ModelError(f"range of {name!r}: {described(known[name])} has none")
         if not low <= high:
             raise ModelError(f"range of {name!r}: {low:g} is above {high:g}")
+        top = float(np.finfo(known[name].dtype if _is_float(known[name]) else "float64").max)
+        if low < -top or high > top or (_is_float(known[name]) and high - low > top):
+            raise ModelError(
+                f"range of {name!r}: {low:g} to {high:g} is too wide for {described(known[name])}"
+            )
+
+
+def _is_float(spec: TensorSpec) -> bool:
+    return spec.dtype.startswith("float")
 
 
 def samples(

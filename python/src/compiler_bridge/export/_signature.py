@@ -94,11 +94,24 @@ def described(spec: TensorSpec) -> str:
     return kind + "[" + ",".join("?" if extent < 0 else str(extent) for extent in shape) + "]"
 
 
+def check_text(text: str, place: str) -> None:
+    """Half of a surrogate pair has no UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ModelError(f"{place}: {text!a} is no text that UTF-8 can hold") from None
+
+
 def _check_spec(spec: Any, place: str) -> None:
     if not isinstance(spec, TensorSpec):
         raise ModelError(f"{place}: {spec!r} is no TensorSpec")
     if not spec.name:
         raise ModelError(f"{place}.name: is empty")
+    if not isinstance(spec.name, str):
+        raise ModelError(f"{place}.name: {spec.name!r} is no text")
+    check_text(spec.name, f"{place}.name")
+    if "\0" in spec.name:
+        raise ModelError(f"{place}.name: {spec.name!r} has a NUL in it")
     if len(spec.shape) > MAX_RANK:
         raise ModelError(f"{place}.shape: rank {len(spec.shape)} is above {MAX_RANK}")
     for i, extent in enumerate(spec.shape):
@@ -120,7 +133,7 @@ def signature_json(signature: Signature) -> str:
 def parse_signature(text: str, where: str) -> Signature:
     """Reads what `signature_json` writes; mistakes are named with their place."""
     try:
-        data = json.loads(text, object_pairs_hook=_object)
+        data = json.loads(text, object_pairs_hook=_object, parse_int=_integer)
     except json.JSONDecodeError as error:
         raise ModelError(f"{where}:{error.lineno}:{error.colno}: {error.msg}") from None
     except (ModelError, RecursionError) as error:
@@ -130,6 +143,13 @@ def parse_signature(text: str, where: str) -> Signature:
         return Signature.of(_tensors(data, "inputs"), _tensors(data, "outputs"))
     except ModelError as error:
         raise ModelError(f"{where}: {error}") from None
+
+
+def _integer(text: str) -> int:
+    # Python converts no more than 4,300 digits, and nobody wants to read those in a message.
+    if len(text) > 100:
+        raise ModelError(f"{text[:10]}... is too large: it has {len(text.lstrip('-'))} digits")
+    return int(text)
 
 
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
