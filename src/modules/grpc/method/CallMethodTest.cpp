@@ -318,7 +318,7 @@ TEST_P(UnaryMethodTest, StringsThatAreWrong) {
   S = Why("grpc:unix:" + Folder + "/s?method=ask");
   EXPECT_TRUE(has(S, "needs proto=")) << S.toString();
   S = Why("grpc:unix:" + Folder + "/s?on_error=fail&proto=" + Folder + "/x");
-  EXPECT_EQ(S.code(), StatusCode::Io) << S.toString();
+  EXPECT_EQ(S.code(), StatusCode::Unavailable) << S.toString();
   std::ofstream(Folder + "/x") << "no descriptors";
   S = Why("grpc:unix:" + Folder + "/s?on_error=fail&proto=" + Folder + "/x");
   EXPECT_EQ(S.code(), StatusCode::Protocol) << S.toString();

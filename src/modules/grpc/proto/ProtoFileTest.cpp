@@ -98,7 +98,7 @@ TEST(ProtoFileTest, FilesThatCannotBeRead) {
   auto CodeOf = [](const std::string &Path) {
     return ProtoFile::read(Path).status().code();
   };
-  EXPECT_EQ(CodeOf(*Folder + "/none.desc"), StatusCode::Io);
+  EXPECT_EQ(CodeOf(*Folder + "/none.desc"), StatusCode::Unavailable);
   EXPECT_EQ(CodeOf(*Folder), StatusCode::Io);
   std::string Fifo = *Folder + "/fifo";
   ASSERT_EQ(::mkfifo(Fifo.c_str(), 0600), 0);
