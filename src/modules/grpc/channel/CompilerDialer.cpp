@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "channel/Handshake.h"
+#include "core/Wire.h"
 #include "modules/grpc/channel/CompilerLine.h"
 #include "modules/grpc/wire/ObservationMessages.h"
-#include "core/Wire.h"
 
 #include <algorithm>
 

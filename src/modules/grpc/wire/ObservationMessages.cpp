@@ -7,8 +7,8 @@
 #include "modules/grpc/wire/ObservationMessages.h"
 
 #include "channel/Handshake.h"
-#include "modules/grpc/wire/FrameMessage.h"
 #include "core/Wire.h"
+#include "modules/grpc/wire/FrameMessage.h"
 #include "os/File.h"
 
 #include <cmath>
