@@ -45,7 +45,8 @@ static Expected<Scheme> schemeOfModule(std::string_view Name) {
 }
 
 /// A scheme that this build leaves out, so that its strings say so.
-[[maybe_unused]] static Scheme leftOut(std::string Name, std::string Option,
+[[maybe_unused]] static Scheme leftOut(const std::string &Name,
+                                       const std::string &Option,
                                        std::vector<std::string_view> Keys) {
   return {Name, Name + ": is not in this build", std::move(Keys),
           [Name, Option](const RunnerString &,
