@@ -87,6 +87,10 @@ if(CBRIDGE_WITH_ONNX)
       ${Src}/engine/onnx/OrtLibraryTest.cpp)
   if(TARGET ort_library_test)
     add_library(old_onnxruntime MODULE ${PROJECT_SOURCE_DIR}/tests/modules/old_onnxruntime.c)
+    # As a library that one finds: its functions have types of its own.
+    if(CBRIDGE_SANITIZE)
+      target_compile_options(old_onnxruntime PRIVATE -fno-sanitize=all)
+    endif()
     add_dependencies(ort_library_test old_onnxruntime)
     target_compile_definitions(ort_library_test PRIVATE
       CBRIDGE_OLD_ONNXRUNTIME="$<TARGET_FILE:old_onnxruntime>")
