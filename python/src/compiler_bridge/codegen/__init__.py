@@ -1,0 +1,1 @@
+"""Turns ONNX models into C++."""
