@@ -68,17 +68,21 @@ def _data_sets(case: Any, operator: str) -> Iterable[NodeTest]:
     for number, (inputs, outputs) in enumerate(case.data_sets):
         name = case.name if len(case.data_sets) == 1 else f"{case.name}_{number}"
         graph = case.model.graph
-        given = dict(zip((i.name for i in graph.input), inputs, strict=False))
+        given = dict(zip((i.name for i in graph.input), map(_array, inputs), strict=False))
         fixed = {n: v for n, v in given.items() if n in _deciding(graph)}
         yield NodeTest(
             name,
             operator,
             _with_constants(case.model, fixed),
             {n: v for n, v in given.items() if n not in fixed},
-            dict(zip((o.name for o in graph.output), outputs, strict=True)),
+            dict(zip((o.name for o in graph.output), map(_array, outputs), strict=True)),
             case.rtol,
             case.atol,
         )
+
+
+def _array(value: Any) -> Any:
+    return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
 
 
 def _deciding(graph: onnx.GraphProto) -> set[str]:
