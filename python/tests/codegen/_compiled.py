@@ -30,10 +30,17 @@ ROOT = Path(__file__).parents[3]
 CACHE = ROOT / "build" / "codegen-cache"
 _CACHED = 300  # programs that are kept
 
-WARNINGS = (
-    "-Wall -Wextra -Wpedantic -Wundef -Wvla -Wwrite-strings -Wformat=2 -Wnon-virtual-dtor "
-    "-Woverloaded-virtual -Wextra-semi -Werror"
-).split()
+def warnings(compiler: str) -> list[str]:
+    """The flags of our own code: those that cmake/CBridgeCompile.cmake sets."""
+    text = (ROOT / "cmake" / "CBridgeCompile.cmake").read_text()
+    words = re.search(r"set\(CBRIDGE_WARNING_FLAGS(.*?)\)\n", text, re.S)
+    assert words
+    brand = "Clang" if "clang" in compiler else "GNU"
+    found = []
+    for condition, flag in re.findall(r"(?:\$<\$<([^>]*)>:)?(-W[\w=-]+)>?", words[1]):
+        if not condition or brand in re.split("[:,]", condition) or condition.endswith(":CXX"):
+            found.append(flag)
+    return [*found, "-Werror"]
 
 
 class Generated(Protocol):
@@ -55,10 +62,9 @@ class Toolchain:
     timeout: float = 60  # seconds for all calls of a program
 
     def command(self, source: str, target: str) -> list[str]:
-        own = ["-Wimplicit-fallthrough"] if "clang" in self.compiler else ["-Wshadow=local"]
         launcher = [ccache] if (ccache := shutil.which("ccache")) else []
-        compiler = [*launcher, self.compiler, "-std=c++17", *WARNINGS, *own, *self.flags]
-        return [*compiler, "-o", target, source]
+        own = ["-std=c++17", *warnings(self.compiler), *self.flags]
+        return [*launcher, self.compiler, *own, "-o", target, source]
 
 
 @dataclass(frozen=True)
@@ -242,27 +248,40 @@ def _compile(
     models: Mapping[int, Generated], toolchain: Toolchain, folder: Path, executable: Path
 ) -> str:
     """What the compiler has against them."""
+    _write(models, folder)
     for i, model in models.items():
-        name = model.description.name
-        (folder / f"{name}.h").write_text(model.header)
-        (folder / f"{name}.cpp").write_text(model.source)
         (folder / glue_name(model.description)).write_text(glue(model.description, i))
     descriptions = [model.description for model in models.values()]
     (folder / "program.cpp").write_text(program(descriptions, list(models)))
-    done = subprocess.run(
-        toolchain.command("program.cpp", "program"),
-        cwd=folder,
-        env={**os.environ, "LC_ALL": "C"},
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        return done.stderr or "the compiler died"
+    if complaint := _complaint(toolchain.command("program.cpp", "program"), folder):
+        return complaint
     # Other processes see a whole file or none.
     partial = executable.with_name(f"{executable.name}.{os.getpid()}")
     shutil.copy2(folder / "program", partial)
     partial.replace(executable)
     return ""
+
+
+def _write(models: Mapping[int, Generated], folder: Path) -> None:
+    for model in models.values():
+        (folder / f"{model.description.name}.h").write_text(model.header)
+        (folder / f"{model.description.name}.cpp").write_text(model.source)
+
+
+def _complaint(command: Sequence[str], folder: Path) -> str:
+    environment = {**os.environ, "LC_ALL": "C"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    return (done.stderr or "the compiler died") if done.returncode else ""
+
+
+def compile_object(models: Mapping[int, Generated], toolchain: Toolchain, target: Path) -> str:
+    """An object with the models alone; what the compiler has against them."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _write(models, folder)
+        lines = [f'#include "{model.description.name}.cpp"\n' for model in models.values()]
+        (folder / "models.cpp").write_text("".join(lines))
+        return _complaint([*toolchain.command("models.cpp", str(target)), "-c"], folder)
 
 
 def _guilty(

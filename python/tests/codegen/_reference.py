@@ -16,6 +16,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+from compiler_bridge.export._operators import library_for
+
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when it is loaded
 import onnxruntime
 
@@ -44,6 +46,8 @@ def session(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
+    if library := library_for(model):
+        options.register_custom_ops_library(library)
     try:
         return onnxruntime.InferenceSession(model.SerializeToString(), options)
     except Exception as error:
