@@ -40,3 +40,4 @@ class Description:
     weights_size: int  # bytes
     embedded: bool  # the weights are in the source
     levels: tuple[str, ...]  # instruction sets, each of which includes those before it
+    fast: bool = False  # results may differ in their last bits between levels
