@@ -16,11 +16,22 @@ from ._adapter import adapter
 if TYPE_CHECKING:
     from . import Generated
 
-_FLAGS = (
-    "-std=c++17 -O3 -shared -fPIC -fvisibility=hidden -fvisibility-inlines-hidden "
-    "-ffunction-sections -fdata-sections -fno-exceptions -fno-rtti -DCBRIDGE_MODEL_AS_MODULE "
-    "-Wl,-z,nodelete -Wl,--gc-sections -Wl,--as-needed"
-).split()
+_FLAGS = [
+    "-std=c++17",
+    "-O3",
+    "-shared",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fvisibility-inlines-hidden",
+    "-ffunction-sections",
+    "-fdata-sections",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-DCBRIDGE_MODEL_AS_MODULE",
+    "-Wl,-z,nodelete",
+    "-Wl,--gc-sections",
+    "-Wl,--as-needed",
+]
 # Of models whose results are the same bits everywhere.
 _EXACT = ["-ffp-contract=off"]
 _EXPORTS = "{ global: cbridge_module_v1; local: *; };\n"
