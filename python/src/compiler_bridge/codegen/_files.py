@@ -16,7 +16,7 @@ from ._emit import Emitter
 from ._extent import Extent
 from ._ir import Program, Value
 from ._plan import Plan
-from ._types import ctype, element
+from ._types import ctype, element, itemsize
 
 _KERNELS = Path(__file__).parent / "kernels"
 _KEYWORDS = set(
@@ -103,6 +103,16 @@ def describe(
         levels=("baseline", "v3"),
     )
     return description, members
+
+
+def instance_size(about: Description, plan: Plan) -> int:
+    """Bytes, about."""
+    sizes = [
+        port.capacity * itemsize(port.ctype)
+        for port in (*about.inputs, *about.outputs)
+    ]
+    sizes += [8 * max(len(about.symbols), 1) + 16, max(plan.scratch_size, 1)]
+    return sum(-(-size // 64) * 64 for size in sizes)
 
 
 def _described(extent: Extent, prefix: str) -> int | str:

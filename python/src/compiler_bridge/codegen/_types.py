@@ -30,6 +30,11 @@ def ctype(dtype: DType) -> str:
     return CTYPES[dtype.name]
 
 
+def itemsize(kind: str) -> int:
+    """Of a type of C++."""
+    return next(np.dtype(name).itemsize for name, each in CTYPES.items() if each == kind)
+
+
 def supported(dtype: DType) -> bool:
     return dtype.name in CTYPES
 
