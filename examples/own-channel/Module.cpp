@@ -25,6 +25,7 @@ static constexpr cbridge_module Module = {sizeof(Module),
                                           "unix",
                                           /*runners=*/nullptr,
                                           /*serializers=*/nullptr,
-                                          Channels};
+                                          Channels,
+                                          /*models=*/nullptr};
 
 CBRIDGE_EXPORT_MODULE(Module)

@@ -19,9 +19,9 @@ static constexpr cbridge_serializer_type Flatbuffers =
 static constexpr const cbridge_serializer_type *Serializers[] = {&Flatbuffers,
                                                                  nullptr};
 static constexpr cbridge_module Module = {
-    sizeof(Module),      CBRIDGE_MODULE_VERSION,
+    sizeof(Module),       CBRIDGE_MODULE_VERSION,
     "flatbuffers",
-    /*runners=*/nullptr, Serializers,
-    /*channels=*/nullptr};
+    /*runners=*/nullptr,  Serializers,
+    /*channels=*/nullptr, /*models=*/nullptr};
 
 CBRIDGE_EXPORT_MODULE(Module)

@@ -212,8 +212,9 @@ private:
   }
   const cbridge_module *module() {
     Runners[0] = &Type;
-    Table = {sizeof(Table), CBRIDGE_MODULE_VERSION, "tf", Runners, nullptr,
-             nullptr};
+    Table = {
+        sizeof(Table), CBRIDGE_MODULE_VERSION, "tf", Runners, nullptr, nullptr,
+        nullptr};
     return &Table;
   }
 

@@ -338,6 +338,66 @@ typedef struct cbridge_channel_type {
   int (*gone)(void *channel);
 } cbridge_channel_type;
 
+/*===- Compiled models ----------------------------------------------------===*/
+
+/* Models that `cbridge compile` has made, for `native:`. The two structs that
+   come first stand in arrays and do not grow. An instance is used by one thread
+   at a time. */
+
+/* An extent that varies from one evaluation to the next. */
+typedef struct cbridge_native_symbol {
+  const char *name;
+  int64_t maximum;
+  void (*set)(void *instance, int64_t extent); /* from 0 to maximum */
+} cbridge_native_symbol;
+
+/* An input or an output. */
+typedef struct cbridge_native_port {
+  cbridge_spec spec; /* no strings; -1: varies */
+  size_t capacity;   /* elements that there is memory for */
+  /* That memory, which never moves. Its elements are dense: those of the
+     present extents come first. */
+  void *(*data)(void *instance);
+  /* Of an input whose extents vary: the symbol that each of them is, or -1 if
+     that one does not. Else NULL. */
+  const int32_t *symbols;
+  /* Of an output whose extents vary: writes all of them, as the symbols are
+     set. Else NULL. */
+  void (*extents)(const void *instance, int64_t *to);
+} cbridge_native_port;
+
+typedef struct cbridge_native_model {
+  size_t size;
+  const char *name; /* `native:name`, if it is linked in */
+  const char *help; /* one line for people */
+  const cbridge_native_port *inputs, *outputs;
+  size_t input_count, output_count;
+  const cbridge_native_symbol *symbols;
+  size_t symbol_count;
+
+  /* Weights of another file fit if this and their size are equal. */
+  unsigned char fingerprint[32];
+  uint64_t weights_size;
+  int weights_embedded; /* else use_weights comes before evaluate */
+
+  /* Instruction sets, by the number that construct gets, each of which includes
+     those before it; ends with NULL. And which is the last that this machine
+     has. */
+  const char *const *levels;
+  int (*best_level)(void);
+
+  /* The memory for an instance, which the host provides. None of the functions
+     allocates. */
+  size_t instance_size, instance_alignment;
+  void (*construct)(void *memory, int level);
+  void (*destroy)(void *instance);
+  /* Bytes aligned to 64 that outlive the instance. */
+  void (*use_weights)(void *instance, const void *weights);
+  /* Reads the inputs, leaves them as they were, fills the outputs. NULL, or why
+     it failed: a text that lives as long as the process. */
+  const char *(*evaluate)(void *instance);
+} cbridge_native_model;
+
 /*===- The module ---------------------------------------------------------===*/
 
 typedef struct cbridge_module {
@@ -348,6 +408,7 @@ typedef struct cbridge_module {
   const cbridge_runner_type *const *runners;
   const cbridge_serializer_type *const *serializers;
   const cbridge_channel_type *const *channels;
+  const cbridge_native_model *const *models;
 } cbridge_module;
 
 #if defined(__GNUC__)

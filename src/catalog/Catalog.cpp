@@ -62,6 +62,7 @@ Registry Registry::builtin() {
   R.add(constantScheme());
   R.add(heuristicScheme());
   R.add(replayScheme());
+  R.add(nativeScheme());
 #ifdef CBRIDGE_HAS_ONNX
   R.add(onnxScheme());
 #else

@@ -21,6 +21,9 @@ Expected<const Module *> moduleWith(std::string_view Name,
 
 /// `tf:FILE.so`: a module that cbridge_add_tf_model has made.
 Scheme tfScheme();
+/// `native:NAME`, a model of this program, and `native:FILE.so`, a module: what
+/// `cbridge compile` has made.
+Scheme nativeScheme();
 
 } // namespace cbridge
 

@@ -73,6 +73,8 @@ Status Module::open(void *Handle) {
       return S.status();
     Channels.push_back(std::move(*S));
   }
+  for (auto *Each = M.models; Each && *Each; ++Each)
+    Models.push_back(*Each);
   Codecs = std::make_shared<Serializers>();
   for (auto *Each = M.serializers; Each && *Each; ++Each) {
     Expected<c::SerializerType> T = c::serializerType(*Each, Who);

@@ -11,6 +11,7 @@
 #include "serdes/Serializer.h"
 
 #include <cbridge/Registry.h>
+#include <cbridge/module.h>
 
 namespace cbridge {
 
@@ -32,6 +33,10 @@ public:
   const std::string &file() const { return File; }
   const std::vector<Scheme> &runners() const { return Runners; }
   const std::vector<ChannelScheme> &channels() const { return Channels; }
+  /// Compiled models; what they say of themselves has not been checked.
+  const std::vector<const cbridge_native_model *> &models() const {
+    return Models;
+  }
   const Scheme *runner(std::string_view Name) const;
   const ChannelScheme *channel(std::string_view Name) const;
   bool hasSerializer(std::string_view Name) const;
@@ -47,6 +52,7 @@ private:
   std::string File;
   std::vector<Scheme> Runners;
   std::vector<ChannelScheme> Channels;
+  std::vector<const cbridge_native_model *> Models;
   struct Serializers;
   std::shared_ptr<Serializers> Codecs;
 };

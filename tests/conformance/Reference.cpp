@@ -205,7 +205,8 @@ constexpr cbridge_runner_type Reference = exported::exportRunner<openReference>(
 constexpr const cbridge_runner_type *Runners[] = {&Reference, nullptr};
 constexpr cbridge_module Module = {sizeof(Module), CBRIDGE_MODULE_VERSION,
                                    "reference",    Runners,
-                                   nullptr,        nullptr};
+                                   nullptr,        nullptr,
+                                   nullptr};
 
 } // namespace
 

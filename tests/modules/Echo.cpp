@@ -57,7 +57,8 @@ constexpr cbridge_runner_type Echo =
     exported::exportRunner<openEcho>("echo", "echo: repeats", nullptr);
 constexpr const cbridge_runner_type *Runners[] = {&Echo, nullptr};
 constexpr cbridge_module Module = {
-    sizeof(Module), CBRIDGE_MODULE_VERSION, "echo", Runners, nullptr, nullptr};
+    sizeof(Module), CBRIDGE_MODULE_VERSION, "echo", Runners, nullptr, nullptr,
+    nullptr};
 
 } // namespace
 

@@ -16,7 +16,7 @@ int cbridge_nothing(void) { return 0; }
 
 #elif defined(HOSTILE_VERSION)
 
-static const cbridge_module module = {sizeof(module), 7,    "version",
+static const cbridge_module module = {sizeof(module), 7,    "version", NULL,
                                       NULL,           NULL, NULL};
 const cbridge_module *cbridge_module_v1(const cbridge_host *host) {
   (void)host;
@@ -258,8 +258,13 @@ static const cbridge_runner_type *const runners[] = {&liar, NULL};
 static const cbridge_serializer_type codec = {
     sizeof(codec), "liar", create, destroy, encode, decode, 0};
 static const cbridge_serializer_type *const serializers[] = {&codec, NULL};
-static const cbridge_module module = {
-    sizeof(module), CBRIDGE_MODULE_VERSION, "liar", runners, serializers, NULL};
+static const cbridge_module module = {sizeof(module),
+                                      CBRIDGE_MODULE_VERSION,
+                                      "liar",
+                                      runners,
+                                      serializers,
+                                      NULL,
+                                      NULL};
 
 const cbridge_module *cbridge_module_v1(const cbridge_host *given) {
   host = given;

@@ -123,7 +123,7 @@ static const cbridge_runner_type sum = {.size = sizeof(sum),
                                         .output = output};
 static const cbridge_runner_type *const runners[] = {&sum, NULL};
 static const cbridge_module module = {
-    sizeof(module), CBRIDGE_MODULE_VERSION, "sum", runners, NULL, NULL};
+    sizeof(module), CBRIDGE_MODULE_VERSION, "sum", runners, NULL, NULL, NULL};
 
 const cbridge_module *cbridge_module_v1(const cbridge_host *given) {
   host = given;

@@ -39,6 +39,6 @@ static constexpr cbridge_runner_type ByMethod = [] {
 static constexpr const cbridge_runner_type *Runners[] = {&ByMethod, nullptr};
 static constexpr cbridge_module Module = {
     sizeof(Module), CBRIDGE_MODULE_VERSION, "grpc", Runners, Serializers,
-    Channels};
+    Channels,       /*models=*/nullptr};
 
 CBRIDGE_EXPORT_MODULE(Module)

@@ -1,0 +1,206 @@
+"""What operators are written with: makes values and instructions of the Program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+import numpy as np
+
+from ..export._signature import ModelError
+from ._extent import (
+    Extent,
+    Shape,
+    broadcast,
+    constants,
+    dense_strides,
+    product,
+    shape_of,
+    shape_text,
+)
+from ._ir import (
+    Array,
+    Buffer,
+    Call,
+    Expr,
+    Instruction,
+    Kernel,
+    Literal,
+    Load,
+    Map,
+    Program,
+    Value,
+    whole,
+)
+from ._types import BOOL, INT64, DType
+
+
+class Unsupported(ModelError):
+    """What the generator cannot do: the message names the node and the reason."""
+
+
+ONE = Extent.of(1)
+
+
+class Builder:
+    """`node`: what is being translated, for messages and comments."""
+
+    def __init__(self, maxima: dict[str, int]) -> None:
+        self.program = Program(maxima=maxima)
+        self.node = ""
+        self._stored: dict[int, tuple[Array, Buffer]] = {}
+        self._count = 0
+
+    def fail(self, reason: str) -> NoReturn:
+        raise Unsupported(f"{self.node}: {reason}")
+
+    # Values.
+
+    def temp(self, dtype: DType, shape: Shape, kind: str = "temp") -> Value:
+        self._count += 1
+        return whole(Buffer(f"t{self._count}", kind, dtype, product(shape)), shape)
+
+    def constant(self, array: Array, *, weight: bool = False) -> Value:
+        """`weight`: another file of weights may have other numbers in its place."""
+        return Value(
+            array.dtype, shape_of(array.shape), constant=array, weight=weight and array.dtype.kind == "f"
+        )
+
+    def stored(self, value: Value) -> Value:
+        """In memory."""
+        if value.buffer:
+            return value
+        if value.constant is not None:
+            array = np.ascontiguousarray(value.constant)
+            known = self._stored.get(id(value.constant))
+            if not known:
+                kind = "weight" if array.dtype.kind == "f" else "table"
+                buffer = Buffer(f"w{len(self._stored)}", kind, array.dtype, value.size, array)
+                known = self._stored[id(value.constant)] = (value.constant, buffer)
+            return whole(known[1], value.shape)
+        assert value.extents is not None
+        lines = [f"Y0[{i}] = {each};" for i, each in enumerate(value.extents.flat)]
+        return self.kernel("Extents", [(INT64, value.shape)], [], "\n".join(lines))[0]
+
+    def contiguous(self, value: Value) -> Value:
+        """In memory, in row-major order without gaps."""
+        value = self.stored(value)
+        return value if value.dense else self.emit(value.shape, value.dtype, Load(value))
+
+    # Views.
+
+    def reshape(self, value: Value, shape: Shape) -> Value:
+        if value.constant is not None and (known := constants(shape)) is not None:
+            return self.constant(value.constant.reshape(known), weight=value.weight)
+        value = self.contiguous(value)
+        return Value(value.dtype, shape, value.buffer, dense_strides(shape), value.offset)
+
+    def transpose(self, value: Value, order: Sequence[int]) -> Value:
+        value = self.stored(value)
+        return self.view(
+            value,
+            tuple(value.shape[i] for i in order),
+            tuple(value.strides[i] for i in order),
+        )
+
+    def view(
+        self, value: Value, shape: Shape, strides: Shape, offset: Extent | int = 0
+    ) -> Value:
+        """Other elements of the same buffer; the offset is relative."""
+        assert value.buffer
+        return Value(value.dtype, shape, value.buffer, strides, value.offset + offset)
+
+    def broadcast(self, value: Value, shape: Shape) -> Value:
+        """Seen as if it had this shape, to which it can be broadcast."""
+        value = self.stored(value)
+        missing = len(shape) - value.rank
+        zero = Extent.of(0)
+        strides = [zero] * missing
+        for have, want, stride in zip(value.shape, shape[missing:], value.strides, strict=True):
+            if have != want and have != ONE:
+                self.fail(f"{shape_text(value.shape)} does not fit {shape_text(shape)}")
+            strides.append(zero if have == ONE else stride)
+        return self.view(value, shape, tuple(strides))
+
+    def common_shape(self, *values: Value) -> Shape:
+        shape = broadcast(*(value.shape for value in values))
+        if shape is None:
+            texts = " and ".join(shape_text(value.shape) for value in values)
+            self.fail(f"whether {texts} fit each other is not known before the model runs")
+        return shape
+
+    # Instructions.
+
+    def add(self, instruction: Instruction) -> None:
+        self.program.body.append(instruction)
+
+    def expr(self, value: Value, shape: Shape) -> Expr:
+        """An element of the value, at the place of an element of the shape."""
+        if value.constant is not None and value.constant.size == 1 and not value.weight:
+            return Literal(value.constant.reshape(-1)[0], value.dtype)
+        return Load(self.broadcast(value, shape))
+
+    def emit(self, shape: Shape, dtype: DType, expr: Expr) -> Value:
+        """A new tensor, element by element."""
+        out = self.temp(dtype, shape)
+        self.add(Map(self.node, out, expr))
+        return out
+
+    def map(self, function: str, *values: Value, dtype: DType | None = None) -> Value:
+        """A scalar function of _scalars.py, with broadcasting."""
+        shape = self.common_shape(*values)
+        dtype = dtype or values[0].dtype
+        arguments = tuple(self.expr(value, shape) for value in values)
+        return self.emit(shape, dtype, Call(function, arguments, dtype))
+
+    def compare(self, function: str, left: Value, right: Value) -> Value:
+        return self.map(function, left, right, dtype=BOOL)
+
+    def cast(self, value: Value, dtype: DType) -> Value:
+        return value if value.dtype == dtype else self.map("cast", value, dtype=dtype)
+
+    def scalar(self, number: float, like: Value) -> Value:
+        """A constant of the same type."""
+        return self.constant(np.array(number, dtype=like.dtype))
+
+    def kernel(
+        self,
+        operator: str,
+        outs: Sequence[tuple[DType, Shape]],
+        ins: Sequence[Value],
+        code: str,
+        *,
+        needs: Sequence[str] = (),
+        fails: bool = False,
+        scratch: Sequence[tuple[DType, Shape]] = (),
+    ) -> list[Value]:
+        """C++ statements: see Kernel. `ins` are stored by the caller if the text has their strides."""
+        made = [self.temp(dtype, shape) for dtype, shape in outs]
+        memory = [self.temp(dtype, shape) for dtype, shape in scratch]
+        self.add(
+            Kernel(
+                self.node,
+                operator,
+                made,
+                [self.stored(value) for value in ins],
+                code,
+                tuple(needs),
+                fails,
+                memory,
+            )
+        )
+        return made
+
+
+def loop(index: str, extent: Extent, body: str) -> str:
+    """A loop around statements; none if there is one round."""
+    if extent.constant == 1:
+        return f"{{\nconst int64_t {index} = 0;\n(void){index};\n{body}\n}}"
+    return f"for (int64_t {index} = 0; {index} < {extent}; ++{index}) {{\n{body}\n}}"
+
+
+def loops(indices: Sequence[str], shape: Sequence[Extent], body: str) -> str:
+    """Loops around statements, the first index outermost."""
+    for index, extent in reversed(list(zip(indices, shape, strict=True))):
+        body = loop(index, extent, body)
+    return body

@@ -1,0 +1,329 @@
+"""C++ of instructions: a function each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ._builder import loops
+from ._extent import Extent
+from ._fuse import is_vector
+from ._ir import (
+    Buffer,
+    Call,
+    Expr,
+    Gemm,
+    Index,
+    Instruction,
+    Kernel,
+    Literal,
+    Load,
+    Map,
+    Program,
+    Sum,
+    Value,
+    expressions,
+    loads,
+)
+from ._plan import Plan
+from ._scalars import SCALARS
+from ._types import ctype, literal
+
+ONE = Extent.of(1)
+
+
+@dataclass
+class Emitter:
+    """`members`: of the model's inputs and outputs, by the names of buffers."""
+
+    program: Program
+    plan: Plan
+    members: dict[str, str]
+    needs: set[str] = field(default_factory=set)
+    structs: list[str] = field(default_factory=list)
+    results: int = 0
+
+    def functions(self) -> tuple[str, str]:
+        """The functions of all instructions, and the statements that call them."""
+        texts, calls = [], []
+        for i, instruction in enumerate(self.program.body):
+            fails = isinstance(instruction, Kernel) and instruction.fails
+            self.structs.clear()
+            body = self.body(instruction)
+            end = "\nreturn nullptr;" if fails else ""
+            comment = re.sub(r"[^ -~]|\\$", "?", instruction.node)
+            texts.append(
+                f"// {comment}\n{''.join(self.structs)}"
+                f"FN {'const char *' if fails else 'void '}node{i}(const Frame &F) {{\n"
+                f"{self.extents(body)}{body}{end}\n}}\n"
+            )
+            calls.append(
+                f"if (const char *Why = node{i}(F))\nreturn Why;" if fails else f"node{i}(F);"
+            )
+        return "\n".join(texts), "\n".join(calls)
+
+    def body(self, instruction: Instruction) -> str:
+        match instruction:
+            case Map():
+                return self.map(instruction)
+            case Gemm():
+                return self.gemm(instruction)
+            case Kernel():
+                return self.kernel(instruction)
+        raise AssertionError(instruction)
+
+    def extents(self, body: str) -> str:
+        used = [s for s in self.program.symbols if re.search(rf"\b{s}\b", body)]
+        return "".join(f"const int64_t {s} = F.extents.{s[2:]};\n" for s in used)
+
+    # Memory.
+
+    def place(self, buffer: Buffer, writable: bool) -> str:
+        const = "" if writable else "const "
+        kind = ctype(buffer.dtype)
+        if buffer.kind in ("input", "output"):
+            return f"F.{'in' if buffer.kind == 'input' else 'out'}.{self.members[buffer.name]}"
+        if buffer.kind == "table":
+            return f"Table{self.plan.tables.index(buffer)}"
+        if buffer.kind == "weight":
+            return f"reinterpret_cast<const {kind} *>(F.weights + {self.plan.weights[buffer]})"
+        return f"reinterpret_cast<{const}{kind} *>(F.scratch + {self.plan.scratch[buffer]})"
+
+    def pointers(self, reads: Sequence[Value], writes: Sequence[Value]) -> str:
+        """Declares a pointer for each buffer, with its name."""
+        lines: dict[str, str] = {}
+        for values, writable in ((writes, True), (reads, False)):
+            for value in values:
+                buffer = value.buffer
+                assert buffer
+                const = "" if writable else "const "
+                lines.setdefault(
+                    buffer.name,
+                    f"{const}{ctype(buffer.dtype)} *const {buffer.name} = "
+                    f"{self.place(buffer, writable)};\n",
+                )
+        return "".join(lines.values())
+
+    # Expressions.
+
+    def statements(self, expr: Expr, indices: Sequence[str], mode: str) -> tuple[list[str], str]:
+        """Statements with the parts of an expression, and its own name.
+
+        mode: "scalar"; "vector": Lanes neighbours along the last axis at once; "either": of type T,
+        in a template.
+        """
+        names: dict[int, str] = {}
+        lines = []
+        for i, each in enumerate(expressions(expr)):
+            kind = {"scalar": ctype(each.dtype), "vector": "Vec", "either": "T"}[mode]
+            match each:
+                case Sum():
+                    names[id(each)] = "Total"
+                    continue
+                case Literal():
+                    text = literal(each.constant, each.dtype)
+                    names[id(each)] = text if mode == "scalar" else f"splat<{kind}>({text})"
+                    continue
+                case Index():
+                    text = f"static_cast<{ctype(each.dtype)}>({indices[each.axis]})"
+                case Load():
+                    text = self.load(each.value, indices, mode)
+                case Call():
+                    text = self.call(each, [names[id(a)] for a in each.arguments])
+            names[id(each)] = f"V{i}"
+            lines.append(f"const {kind} V{i} = {text};")
+        return lines, names[id(expr)]
+
+    def load(self, value: Value, indices: Sequence[str], mode: str) -> str:
+        assert value.buffer
+        place = value.at(indices)
+        if mode == "scalar":
+            return f"{value.buffer}[{place}]"
+        kind = "Vec" if mode == "vector" else "T"
+        same = not value.shape or value.shape[-1] == ONE or value.strides[-1] == Extent.of(0)
+        if same:
+            return f"splat<{kind}>({value.buffer}[{place}])"
+        return f"read<{kind}>({value.buffer} + ({place}))"
+
+    def call(self, call: Call, arguments: list[str]) -> str:
+        scalar = SCALARS[call.function]
+        self.needs.update(scalar.needs)
+        real = call.arguments[0].dtype.kind == "f"
+        template = scalar.real if real else scalar.integer
+        if template is None:
+            raise AssertionError(f"{call.function} of {call.arguments[0].dtype}")
+        return template.format(*arguments, type=ctype(call.dtype))
+
+    # Instructions.
+
+    def map(self, map_: Map) -> str:
+        values = loads(map_.expr)
+        pointers = self.pointers(values, [map_.out])
+        expr, out = map_.expr, map_.out
+        if not any(isinstance(each, Index) for each in expressions(expr)):
+            expr, out = collapse(expr, out)
+        rank = out.rank
+        indices = [f"I{axis}" for axis in range(rank)]
+        lines, name = self.statements(expr, indices, "scalar")
+        scalar = "\n".join([*lines, f"{out.buffer}[{out.at(indices)}] = {name};"])
+        if not rank or not is_vector(expr) or not has_vectors(out.shape[-1]):
+            return pointers + loops(indices, out.shape, scalar)
+        self.needs.add("vec")
+        lines, name = self.statements(expr, indices, "vector")
+        vector = "\n".join([*lines, f"store({out.buffer} + ({out.at(indices)}), {name});"])
+        last, extent = indices[-1], out.shape[-1]
+        inner = (
+            f"int64_t {last} = 0;\n"
+            f"for (; {last} + Lanes <= {extent}; {last} += Lanes) {{\n{vector}\n}}\n"
+        )
+        # Lanes is 4 or 8.
+        if extent.constant is None or extent.constant % 8:
+            inner += f"for (; {last} < {extent}; ++{last}) {{\n{scalar}\n}}\n"
+        return pointers + loops(indices[:-1], out.shape[:-1], inner)
+
+    def gemm(self, gemm: Gemm) -> str:
+        self.needs.update(["gemm_rows" if gemm.rows else "gemm"])
+        pointers = self.pointers(gemm.reads(), [gemm.out])
+        out, left, right, result = rows_together(gemm)
+        outer = [f"B{axis}" for axis in range(out.rank - 2)]
+        m, n = out.shape[-2:]
+        k = left.shape[-1]
+        epilogue = self.epilogue(result, outer)
+        place = f"{left.buffer} + ({left.at([*outer, '0', '0'])})"
+        target = f"{out.buffer} + ({out.at([*outer, '0', '0'])})"
+        if gemm.rows:
+            call = (
+                f"gemmRows({m}, {n}, {k}, {place}, {left.strides[-2]}, "
+                f"{right.buffer}, nullptr, {target}, {out.strides[-2]}, {epilogue});"
+            )
+        else:
+            call = (
+                f"gemm({m}, {n}, {k}, {place}, {left.strides[-2]}, {left.strides[-1]}, "
+                f"{right.buffer} + ({right.at([*outer, '0', '0'])}), {right.strides[-2]}, nullptr, "
+                f"{target}, {out.strides[-2]}, {epilogue});"
+            )
+        return pointers + loops(outer, out.shape[:-2], call)
+
+    def epilogue(self, result: Expr, outer: Sequence[str]) -> str:
+        """What is applied to each sum: a struct before the function, since local ones in C++17 have
+        no templates."""
+        if isinstance(result, Sum):
+            return "NoEpilogue()"
+        extra = loads(result)
+        buffers = list(dict.fromkeys(value.buffer for value in extra if value.buffer))
+        symbols = sorted({s for value in extra for s in _symbols(value)})
+        lines, name = self.statements(result, [*outer, "M", "N"], "either")
+        fields = [f"const {ctype(b.dtype)} *{b};" for b in buffers]
+        fields += [f"int64_t {each};" for each in [*symbols, *outer]]
+        self.results += 1
+        struct = f"Result{self.results}"
+        used = " ".join(lines)
+        unused = "".join(f"(void){i};\n" for i in "MN" if not re.search(rf"\b{i}\b", used))
+        body = "\n".join(lines)
+        self.structs.append(
+            f"struct {struct} {{\n" + "\n".join(fields) + "\n"
+            f"template <class T> MEMBER T operator()(T Total, int64_t M, int64_t N) const {{\n"
+            f"{unused}{body}\nreturn {name};\n}}\n}};\n"
+        )
+        given = ", ".join([*map(str, buffers), *symbols, *outer])
+        return f"{struct}{{{given}}}"
+
+    def kernel(self, kernel: Kernel) -> str:
+        self.needs.update(kernel.needs)
+        lines = []
+        named = (("A", kernel.ins, False), ("Y", kernel.outs, True), ("S", kernel.scratch, True))
+        for letter, values, writable in named:
+            for i, value in enumerate(values):
+                assert value.buffer
+                if re.search(rf"\b{letter}{i}\b", kernel.code):
+                    const = "" if writable else "const "
+                    where = self.place(value.buffer, writable)
+                    lines.append(f"{const}{ctype(value.dtype)} *{letter}{i} = {where};\n")
+        return "".join(lines) + kernel.code
+
+
+def _symbols(value: Value) -> set[str]:
+    return set().union(value.offset.symbols(), *(stride.symbols() for stride in value.strides))
+
+
+def has_vectors(extent: Extent) -> bool:
+    return extent.constant is None or extent.constant >= 4
+
+
+def collapse(expr: Expr, out: Value) -> tuple[Expr, Value]:
+    """The same with as few axes as possible: neighbours become one where all values allow it."""
+    values = [out, *loads(expr)]
+    groups: list[list[int]] = []
+    for axis in range(out.rank):
+        if out.shape[axis] == ONE:
+            continue
+        if groups and all(
+            value.strides[groups[-1][-1]] == value.strides[axis] * out.shape[axis]
+            for value in values
+        ):
+            groups[-1].append(axis)
+        else:
+            groups.append([axis])
+
+    def shrink(value: Value) -> Value:
+        shape = []
+        for group in groups:
+            extent = ONE
+            for axis in group:
+                extent = extent * value.shape[axis]
+            shape.append(extent)
+        strides = tuple(value.strides[group[-1]] for group in groups)
+        return Value(value.dtype, tuple(shape), value.buffer, strides, value.offset)
+
+    return _with_loads(expr, shrink), shrink(out)
+
+
+def _with_loads(expr: Expr, change: Callable[[Value], Value]) -> Expr:
+    done: dict[int, Expr] = {}
+
+    def visit(each: Expr) -> Expr:
+        if id(each) not in done:
+            if isinstance(each, Load):
+                done[id(each)] = Load(change(each.value))
+            elif isinstance(each, Call):
+                arguments = tuple(visit(argument) for argument in each.arguments)
+                done[id(each)] = Call(each.function, arguments, each.dtype)
+            else:
+                done[id(each)] = each
+        return done[id(each)]
+
+    return visit(expr)
+
+
+def rows_together(gemm: Gemm) -> tuple[Value, Value, Value, Expr]:
+    """Batches that have the same right side become rows of one product, if they lie so."""
+    out, left, right, result = gemm.out, gemm.left, gemm.right, gemm.result
+    while out.rank > 2 and (gemm.rows or right.strides[-3] == Extent.of(0) or out.shape[-3] == ONE):
+        rows = out.shape[-2]
+        if any(
+            value.strides[-3] != value.strides[-2] * rows and out.shape[-3] != ONE and rows != ONE
+            for value in (out, left, *loads(result))
+        ):
+            break
+
+        def merge(value: Value, rows: Extent = rows) -> Value:
+            stride = value.strides[-2] if value.shape[-2] != ONE else value.strides[-3]
+            return Value(
+                value.dtype,
+                (*value.shape[:-3], value.shape[-3] * value.shape[-2], value.shape[-1]),
+                value.buffer,
+                (*value.strides[:-3], stride, value.strides[-1]),
+                value.offset,
+            )
+
+        out, left, result = merge(out), merge(left), _with_loads(result, merge)
+        if not gemm.rows:
+            right = Value(
+                right.dtype,
+                (*right.shape[:-3], *right.shape[-2:]),
+                right.buffer,
+                (*right.strides[:-3], *right.strides[-2:]),
+                right.offset,
+            )
+    return out, left, right, result

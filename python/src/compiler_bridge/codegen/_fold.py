@@ -1,0 +1,216 @@
+"""Constants: nodes that are evaluated when the model is compiled."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..export import _operators
+from ._builder import Builder
+from ._extent import Extent, shape_of
+from ._ir import Array, Value
+from ._types import INT64, supported
+
+# Whose results are not a function of their inputs, or would only be copied.
+_NEVER = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial"}
+_NEVER |= {"Bernoulli", "Dropout", "If", "Loop", "Scan"}
+_LARGEST = 1 << 26  # elements
+
+
+def fold(
+    onnx: Any, proto: Any, inputs: Sequence[Value | None], opset: int, g: Builder
+) -> list[Value] | None:
+    """Its outputs, if all its inputs are constants."""
+    if proto.op_type in _NEVER or any(v is not None and v.constant is None for v in inputs):
+        return None
+    names = [name if name else "" for name in proto.input]
+    feeds = {
+        name: value.constant for name, value in zip(names, inputs, strict=True) if value is not None
+    }
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            results = _evaluate(onnx, proto, feeds, opset)
+    except Exception:
+        return None  # the operator's own function says what is wrong
+    values = []
+    weight = any(value is not None and value.weight for value in inputs)
+    for array in results:
+        array = np.asarray(array)
+        if not supported(array.dtype) or array.size > _LARGEST:
+            return None
+        values.append(g.constant(array, weight=weight))
+    return values
+
+
+def _evaluate(onnx: Any, proto: Any, feeds: dict[str, Array | None], opset: int) -> list[Any]:
+    helper, undefined = onnx.helper, onnx.TensorProto.UNDEFINED
+    outputs = [name for name in proto.output if name]
+    node = onnx.NodeProto()
+    node.CopyFrom(proto)
+    graph = helper.make_graph(
+        [node],
+        "constant",
+        [
+            helper.make_tensor_value_info(
+                name, helper.np_dtype_to_tensor_dtype(np.asarray(array).dtype), None
+            )
+            for name, array in feeds.items()
+        ],
+        [helper.make_tensor_value_info(name, undefined, None) for name in outputs],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid(proto.domain, opset)])
+    evaluator = onnx.reference.ReferenceEvaluator(
+        model, new_ops=_operators.reference_operators()
+    )
+    found = iter(evaluator.run(outputs, feeds))
+    return [next(found) if name else np.zeros(0, np.float32) for name in proto.output]
+
+
+def fold_extents(
+    onnx: Any, proto: Any, inputs: Sequence[Value | None], g: Builder
+) -> list[Value] | None:
+    """The same for arithmetic with extents, by which models compute shapes."""
+    if proto.domain not in ("", "ai.onnx") or proto.op_type not in _SYMBOLIC:
+        return None
+    operands: list[Array] = []
+    some = False
+    for value in inputs:
+        if value is None:
+            operands.append(np.zeros(0, object))
+        elif value.extents is not None:
+            operands.append(value.extents)
+            some = True
+        elif value.constant is not None and value.dtype.kind in "iub":
+            operands.append(value.constant)
+        else:
+            return None
+    if not some:
+        return None
+    attributes = {each.name: onnx.helper.get_attribute_value(each) for each in proto.attribute}
+    try:
+        results = _SYMBOLIC[proto.op_type](operands, attributes)
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        return None
+    if proto.op_type == "Equal":
+        return [g.constant(np.asarray(results, np.bool_))]
+    return [symbolic(g, results)]
+
+
+def symbolic(g: Builder, extents: Any) -> Value:
+    """An integer tensor of extents; a constant, if none varies."""
+    array = np.empty(np.shape(extents), object)
+    array[...] = extents
+    for place in np.ndindex(array.shape):
+        array[place] = Extent.of(array[place])
+    numbers = [each.constant for each in array.flat]
+    if None not in numbers:
+        return g.constant(np.array(numbers, np.int64).reshape(array.shape))
+    return Value(INT64, shape_of(array.shape), extents=array)
+
+
+Operands = list[Array]
+
+
+def _extents(array: Array) -> Array:
+    result = np.empty(array.shape, object)
+    for place in np.ndindex(array.shape):
+        result[place] = Extent.of(array[place])
+    return result
+
+
+def _divide(left: Array, right: Array) -> Array:
+    def one(a: Any, b: Any) -> Extent:
+        quotient = Extent.of(a).divided_by(Extent.of(b))
+        if quotient is None:
+            raise ArithmeticError
+        return quotient
+
+    return np.frompyfunc(one, 2, 1)(left, right)  # type: ignore[no-any-return]
+
+
+def _equal(left: Array, right: Array) -> Array:
+    """Extents are never negative, so that a -1 is told from all of them."""
+
+    def one(a: Any, b: Any) -> bool:
+        a, b = Extent.of(a), Extent.of(b)
+        if a == b:
+            return True
+        difference = (a - b).constant
+        signs = [(a.constant or 0) < 0 <= (b.constant or 0), (b.constant or 0) < 0 <= (a.constant or 0)]
+        if difference is None and not any(signs):
+            raise ArithmeticError
+        return False
+
+    result = np.frompyfunc(one, 2, 1)(left, right)
+    return np.asarray(result, object)
+
+
+def _gather(x: Operands, attributes: dict[str, Any]) -> Any:
+    return np.take(x[0], x[1].astype(np.int64), attributes.get("axis", 0))
+
+
+def _slice(x: Operands, _: dict[str, Any]) -> Any:
+    def numbers(i: int, default: int) -> list[int]:
+        if i >= len(x) or x[i].size == 0:
+            return [default] * x[1].size
+        return [_number(each) for each in x[i].reshape(-1)]
+
+    starts, ends, steps = numbers(1, 0), numbers(2, 0), numbers(4, 1)
+    axes = list(range(len(starts))) if len(x) < 4 or x[3].size == 0 else numbers(3, 0)
+    cut = [slice(None)] * x[0].ndim
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        extent = x[0].shape[axis]
+        if step < 0 and end < -extent:
+            cut[axis] = slice(start, None, step)
+        else:
+            cut[axis] = slice(start, end, step)
+    return x[0][tuple(cut)]
+
+
+def _number(value: Any) -> int:
+    constant = Extent.of(value).constant
+    if constant is None:
+        raise ValueError
+    return constant
+
+
+def _axes(x: Operands, attributes: dict[str, Any]) -> tuple[int, ...] | None:
+    if len(x) > 1:
+        return tuple(_number(each) for each in x[1].reshape(-1))
+    return tuple(attributes["axes"]) if "axes" in attributes else None
+
+
+def _where(x: Operands, _: dict[str, Any]) -> Any:
+    return np.frompyfunc(lambda c, a, b: a if c else b, 3, 1)(*x)
+
+
+def _reduce_product(x: Operands, attributes: dict[str, Any]) -> Any:
+    return np.multiply.reduce(
+        _extents(x[0]), axis=_axes(x, attributes), keepdims=bool(attributes.get("keepdims", 1))
+    )
+
+
+_SYMBOLIC: dict[str, Any] = {
+    "Add": lambda x, _: _extents(x[0]) + _extents(x[1]),
+    "Sub": lambda x, _: _extents(x[0]) - _extents(x[1]),
+    "Mul": lambda x, _: _extents(x[0]) * _extents(x[1]),
+    "Div": lambda x, _: _divide(x[0], x[1]),
+    "Cast": lambda x, a: x[0] if a["to"] in (6, 7) else 1 / 0,
+    "Concat": lambda x, a: np.concatenate([_extents(each) for each in x], a["axis"]),
+    "Equal": lambda x, _: _equal(x[0], x[1]),
+    "Expand": lambda x, _: np.broadcast_to(
+        x[0], np.broadcast_shapes(x[0].shape, tuple(map(_number, x[1])))
+    ),
+    "Gather": _gather,
+    "Identity": lambda x, _: x[0],
+    "ReduceProd": _reduce_product,
+    "Reshape": lambda x, _: x[0].reshape([_number(each) for each in x[1]]),
+    "Slice": _slice,
+    "Squeeze": lambda x, a: np.squeeze(x[0], _axes(x, a)),
+    "Unsqueeze": lambda x, a: np.expand_dims(x[0], _axes(x, a) or ()),
+    "Where": _where,
+}
