@@ -24,7 +24,7 @@ _KERNELS = Path(__file__).parent / "kernels"
 
 @cache
 def _piece(name: str) -> tuple[tuple[str, ...], str]:
-    first, _, text = (_KERNELS / f"{name}.inc").readtext_of().partition("\n")
+    first, _, text = (_KERNELS / f"{name}.inc").read_text().partition("\n")
     return tuple(first.removeprefix("// needs:").split()), text
 
 
