@@ -31,6 +31,11 @@ def ctype(dtype: DType) -> str:
     return CTYPES[dtype.name]
 
 
+def itemsize(kind: str) -> int:
+    """Of a type of C++."""
+    return next(np.dtype(name).itemsize for name, each in CTYPES.items() if each == kind)
+
+
 def supported(dtype: DType) -> bool:
     return dtype.name in CTYPES
 
@@ -68,7 +73,7 @@ def harmless(text: str) -> str:
 
 def _real(value: Any, suffix: str) -> str:
     if np.isnan(value):
-        return f"__builtin_nan{suffix}(\"\")"
+        return f'__builtin_nan{suffix}("")'
     if np.isinf(value):
         return ("-" if value < 0 else "") + f"__builtin_inf{suffix}()"
     text = f"{float(value):.{9 if suffix else 17}g}"
