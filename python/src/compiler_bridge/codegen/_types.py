@@ -67,7 +67,7 @@ def element(value: Any, dtype: DType) -> str:
 
 def _real(value: Any, suffix: str) -> str:
     if np.isnan(value):
-        return f"__builtin_nan{suffix}(\"\")"
+        return f'__builtin_nan{suffix}("")'
     if np.isinf(value):
         return ("-" if value < 0 else "") + f"__builtin_inf{suffix}()"
     text = f"{float(value):.{9 if suffix else 17}g}"

@@ -107,7 +107,7 @@ def _compile(arguments: argparse.Namespace) -> int:
         files[f"{name}.cpp"] = made.source
         files[f"{name}Native.cpp"] = adapter(made.description, f"{name}.h")
     if arguments.weights != "embed":
-        files[f"{name}.weights"] = weights_file(made)
+        files[f"{name}.weights"] = weights_file(made.description, made.weights)
     if arguments.so:
         # First, since it may fail: then nothing is written.
         files[f"{name}.so"] = build_so(made, os.environ.get("CXX"))
