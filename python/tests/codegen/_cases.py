@@ -11,7 +11,7 @@ import onnx
 from compiler_bridge.codegen import Unsupported, generate
 
 from ._compiled import LEVELS, Answer, Array, Call, Generated, Toolchain, build, different_bits
-from ._reference import Expected, NotEvaluated, Reference, difference
+from ._reference import Expected, NotEvaluatedError, Reference, difference
 
 
 @dataclass(frozen=True)
@@ -75,13 +75,13 @@ def _evaluate(i: int, case: Case, result: Checked) -> bool:
     """Whether ONNX Runtime has an answer to at least one of the samples."""
     try:
         reference = Reference(case.model)
-    except NotEvaluated as error:
+    except NotEvaluatedError as error:
         result.unknown[i] = str(error)
         return False
     for s, sample in enumerate(case.samples):
         try:
             result.expected[i, s] = reference(sample)
-        except NotEvaluated as error:
+        except NotEvaluatedError as error:
             result.unknown[i] = str(error)
     known = any((i, s) in result.expected for s in range(len(case.samples)))
     if known:

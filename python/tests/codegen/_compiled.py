@@ -30,6 +30,7 @@ ROOT = Path(__file__).parents[3]
 CACHE = ROOT / "build" / "codegen-cache"
 _CACHED = 300  # programs that are kept
 
+
 def warnings(compiler: str) -> list[str]:
     """The flags of our own code: those that cmake/CBridgeCompile.cmake sets."""
     text = (ROOT / "cmake" / "CBridgeCompile.cmake").read_text()

@@ -80,7 +80,8 @@ def _header(d: Description) -> str:
     def members(ports: tuple[Port, ...]) -> str:
         return " ".join(f"{p.ctype} {p.identifier}[{p.capacity}] = {{}};" for p in ports)
 
-    arguments = [f"in.{p.identifier}" for p in d.inputs] + [f"out.{p.identifier}" for p in d.outputs]
+    arguments = [f"in.{p.identifier}" for p in d.inputs]
+    arguments += [f"out.{p.identifier}" for p in d.outputs]
     return f"""#pragma once
 #include <cstdint>
 extern "C" void {d.name}_c({", ".join(["void *"] * len(arguments))});

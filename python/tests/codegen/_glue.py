@@ -35,7 +35,9 @@ void answerError(const char *Text) {
   put(Text, std::strlen(Text));
 }
 // What a model does not write is not what was left there by the call before.
-template <class Outputs> void spoil(Outputs &O) { std::memset(static_cast<void *>(&O), 0xA5, sizeof(O)); }
+template <class Outputs> void spoil(Outputs &O) {
+  std::memset(static_cast<void *>(&O), 0xA5, sizeof(O));
+}
 template <class Model> const char *evaluated(Model &M) {
   using Inputs = typename Model::Inputs;
   auto Before = std::make_unique<Inputs>();

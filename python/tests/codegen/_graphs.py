@@ -28,7 +28,7 @@ DTYPES = {
     "bool": TensorProto.BOOL,
 }
 _RECURRENT = {"LSTM", "GRU", "RNN"}  # ONNX Runtime aborts if one of them has no steps
-_NAMES = {number: name for name, number in DTYPES.items()}
+_NAMES = {int(number): name for name, number in DTYPES.items()}
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Builder:
         found = [v for v in self.values if fits(v)]
         if not found:
             return None
-        return found[-1] if self.chance(50) else self.one_of(found)  # type: ignore[no-any-return]
+        return found[-1] if self.chance(50) else self.one_of(found)
 
     def constant(self, array: Array) -> str:
         name = self.name("c")

@@ -32,7 +32,8 @@ def reshape(b: Builder) -> None:
     if not v:
         return
     if v.is_static:
-        left, shape = int(np.prod(v.extents)), []
+        shape: list[int] = []
+        left = int(np.prod(v.extents))
         while left > 1 and len(shape) < 3:
             shape.append(b.one_of([d for d in range(1, left + 1) if left % d == 0]))
             left //= shape[-1]
@@ -156,10 +157,9 @@ def scatter_elements(b: Builder) -> None:
     axis = b.integer(0, v.rank - 1)
     count = b.integer(1, v.extents[axis])
     shape = tuple(count if i == axis else e for i, e in enumerate(v.extents))
-    order = b.generator.permuted(
-        np.broadcast_to(np.arange(v.extents[axis]), (*shape[:axis], *shape[axis + 1 :], v.extents[axis])),
-        axis=-1,
-    )[..., :count]
+    rest = (*shape[:axis], *shape[axis + 1 :], v.extents[axis])
+    every = np.broadcast_to(np.arange(v.extents[axis]), rest)
+    order = b.generator.permuted(every, axis=-1)[..., :count]
     indices = np.moveaxis(order, -1, axis).astype(np.int64)
     how = b.one_of(["none", "none", "add", "max"])
     updates = b.fresh(v.dtype, shape)

@@ -1,4 +1,4 @@
-"""The operators that the generator has, and which of their inputs decide the shape of the result."""
+"""The operators that the generator has, and which of their inputs decide a shape."""
 
 from __future__ import annotations
 

@@ -9,9 +9,11 @@ import numpy as np
 
 from ._graphs import DTYPES, DYNAMIC, MAXIMUM, Builder, Shape, Value
 
-_UNARY = """Abs Neg Floor Ceil Round Sign Erf Relu LeakyRelu Elu Selu Gelu Sigmoid HardSigmoid
-    HardSwish Tanh Softplus Softsign Identity Exp Sqrt Log Reciprocal""".split()
-_REDUCTIONS = "Sum Mean Max Min Prod L1 L2 LogSumExp SumSquare".split()
+_UNARIES = """
+    Abs Neg Floor Ceil Round Sign Erf Relu LeakyRelu Elu Selu Gelu Sigmoid HardSigmoid
+    HardSwish Tanh Softplus Softsign Identity Exp Sqrt Log Reciprocal"""
+_UNARY = _UNARIES.split()
+_REDUCTIONS = ["Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSumExp", "SumSquare"]
 
 
 def _of_floats(v: Value) -> bool:
@@ -121,9 +123,7 @@ def logic(b: Builder) -> None:
 
 def where(b: Builder) -> None:
     condition = b.pick(lambda v: v.dtype == "bool")
-    if condition and (
-        v := b.pick(lambda v: v.dtype != "bool" and _fit(v.shape, condition.shape))
-    ):
+    if condition and (v := b.pick(lambda v: v.dtype != "bool" and _fit(v.shape, condition.shape))):
         b.node("Where", [condition.name, v.name, _broadcast(b, v)])
 
 
@@ -170,7 +170,7 @@ def gemm(b: Builder) -> None:
     outer, turned = b.integer(1, 40), b.chance(40)
     weights = b.weights(*((outer, int(inner)) if turned else (int(inner), outer)), dtype=v.dtype)
     bias = b.one_of([[], [b.weights(outer, dtype=v.dtype)], [b.weights(1, outer, dtype=v.dtype)]])
-    more = {"alpha": 0.5, "beta": 2.0} if b.chance(20) else {}
+    more: dict[str, Any] = {"alpha": 0.5, "beta": 2.0} if b.chance(20) else {}
     b.node("Gemm", [v.name, weights, *bias], transA=int(across), transB=int(turned), **more)
 
 

@@ -24,20 +24,19 @@ import onnxruntime
 Array = np.ndarray[Any, Any]
 
 TOLERANCE = {"float32": (1e-5, 1e-4), "float64": (1e-11, 1e-11)}  # absolute, relative
-_NOISE = {TensorProto.FLOAT: 1e-6, TensorProto.DOUBLE: 1e-13}
+_NOISE: dict[int, float] = {TensorProto.FLOAT: 1e-6, TensorProto.DOUBLE: 1e-13}
 _NOISY_RUNS = 4
 
 # Results that are as exact as their operands; all others are rounded.
-_EXACT = set(
-    """Abs Neg Floor Ceil Round Sign Relu Identity Clip Min Max Where Cast Transpose Reshape Flatten
+_EXACT = """
+    Abs Neg Floor Ceil Round Sign Relu Identity Clip Min Max Where Cast Transpose Reshape Flatten
     Squeeze Unsqueeze Expand Tile Pad Slice Concat Split Gather GatherElements GatherND Trilu OneHot
-    EyeLike Range ConstantOfShape ArgMax ArgMin TopK ReduceMax ReduceMin Shape Size""".split()
-)
+    EyeLike Range ConstantOfShape ArgMax ArgMin TopK ReduceMax ReduceMin Shape Size"""
 
 onnxruntime.set_default_logger_severity(4)
 
 
-class NotEvaluated(Exception):
+class NotEvaluatedError(Exception):
     """ONNX Runtime lacks something, or refuses the values."""
 
 
@@ -51,7 +50,7 @@ def session(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
     try:
         return onnxruntime.InferenceSession(model.SerializeToString(), options)
     except Exception as error:
-        raise NotEvaluated(str(error)) from error
+        raise NotEvaluatedError(str(error)) from error
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class Reference:
             wanted = self._exact.run(None, dict(inputs))
             moved = [self._noisy.run(None, dict(inputs)) for _ in range(_NOISY_RUNS)]
         except Exception as error:
-            raise NotEvaluated(str(error)) from error
+            raise NotEvaluatedError(str(error)) from error
         return {
             name: _expected(np.asarray(value), [np.asarray(run[i]) for run in moved])
             for i, (name, value) in enumerate(zip(self._outputs, wanted, strict=True))
@@ -112,7 +111,7 @@ def _with_noise(model: onnx.ModelProto) -> onnx.ModelProto:
         copy = graph.node.add()
         copy.CopyFrom(node)
         copy.input[:] = [noisy.get(name, name) for name in node.input]
-        if node.op_type in _EXACT:
+        if node.op_type in _EXACT.split():
             continue
         for i, name in enumerate(node.output):
             if name and types[name] in _NOISE:
@@ -125,7 +124,7 @@ def _noise(source: str, target: str, types: Mapping[str, int]) -> list[onnx.Node
     if types[source] not in _NOISE:
         return []
     size = _NOISE[types[source]]
-    near_one = {"low": 1 - size, "high": 1 + size}
+    near_one: dict[str, Any] = {"low": 1 - size, "high": 1 + size}
     if types[source] == TensorProto.DOUBLE:
         near_one = {"low": -1.0, "high": 1.0}  # attributes are floats
         scale = helper.make_tensor("scale", TensorProto.DOUBLE, (), [size])

@@ -1,8 +1,8 @@
 """Runs ONNX's tests of operators on generated code, and tells what came out.
 
-    python -m codegen.backend             a table: passed of all, by operator
-    python -m codegen.backend --write     and writes backend_exceptions.txt anew
-    python -m codegen.backend NAME...     only these tests, with what is wrong in full
+python -m codegen.backend             a table: passed of all, by operator
+python -m codegen.backend --write     and writes backend_exceptions.txt anew
+python -m codegen.backend NAME...     only these tests, with what is wrong in full
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def table(outcome: Outcome) -> str:
 
 
 def write(failures: Mapping[str, str]) -> None:
-    head = "# Tests of ONNX that generated code does not pass: written by codegen.backend --write.\n"
+    head = "# ONNX's tests that generated code does not pass; codegen.backend --write writes it.\n"
     lines = [f"{name}: {reason[:120]}\n" for name, reason in sorted(failures.items())]
     EXCEPTIONS.write_text(head + "".join(lines))
 

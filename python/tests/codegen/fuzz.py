@@ -1,7 +1,7 @@
 """Random graphs in generated code and in ONNX Runtime; their answers must agree.
 
-    python -m codegen.fuzz --count 2000        so many graphs
-    python -m codegen.fuzz --seed 7 --only 12  the 12th graph of this seed, again
+python -m codegen.fuzz --count 2000        so many graphs
+python -m codegen.fuzz --seed 7 --only 12  the 12th graph of this seed, again
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Tally:
     refused: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        names = ("graphs", "dynamic", "compared", "refused", "unknown to ONNX Runtime")
-        names += ("elements", "unstable", "emx", "emx agrees", "emx is wrong")
+        names = ["graphs", "dynamic", "compared", "refused", "unknown to ONNX Runtime"]
+        names += ["elements", "unstable", "emx", "emx agrees", "emx is wrong"]
         return ", ".join(f"{self.counts[name]} {name}" for name in names)
 
 

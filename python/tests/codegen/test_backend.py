@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from .backend import Outcome, listed, node_tests, run
+from ._node_tests import node_tests
+from .backend import Outcome, listed, run
 
 
 @pytest.fixture(scope="module")

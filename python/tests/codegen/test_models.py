@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +71,8 @@ def cases() -> list[Case]:
 
 
 @pytest.fixture(scope="module")
-def checked(cases: list[Case]) -> Iterator[Checked]:
-    yield check(cases, cache=CACHE)
+def checked(cases: list[Case]) -> Checked:
+    return check(cases, cache=CACHE)
 
 
 def named(cases: list[Case], found: dict[int, str]) -> dict[str, Any]:
