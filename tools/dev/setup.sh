@@ -179,8 +179,14 @@ need_preset() { # PRESET
       need "${PKGS_BUILD[@]}" "${PKGS_TESTS[@]}"
       need_frameworks # with TensorFlow, which compiles a model for the tests
       ;;
-    release) need "${PKGS_BUILD[@]}" "${PKGS_GRPC[@]}" ;;
-    asan | tsan) need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_TESTS[@]}" ;;
+    release)
+      need "${PKGS_BUILD[@]}" "${PKGS_GRPC[@]}"
+      need_venv # with onnx, which cbridge_add_model needs
+      ;;
+    asan | tsan)
+      need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_TESTS[@]}"
+      need_venv
+      ;;
     fuzz) need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_EXAMPLES[@]}" "${PKGS_GRPC[@]}" ;;
     *) die "unknown preset '$1'; there are dev, release, asan, tsan, fuzz" ;;
   esac

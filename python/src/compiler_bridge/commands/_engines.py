@@ -84,11 +84,16 @@ def _native(subject: Subject) -> Evaluate:
         raise Absent(f"cannot be compiled: {why}") from None
     except ModelError as why:
         raise Absent(str(why).removeprefix("--so: ")) from None
-    # The library stays loaded: its file is not needed afterwards.
-    with tempfile.TemporaryDirectory(prefix="cbridge-verify-") as folder:
-        path = Path(folder) / "Model.so"
-        path.write_bytes(library)
-        return _evaluator(subject, "native", str(path), "?on_error=fail")
+    # It stays loaded. Were its file to go, the next one might get its number, by which the loader
+    # tells files apart.
+    folder = tempfile.TemporaryDirectory(prefix="cbridge-verify-")
+    _LOADED.append(folder)
+    path = Path(folder.name) / "Model.so"
+    path.write_bytes(library)
+    return _evaluator(subject, "native", str(path), "?on_error=fail")
+
+
+_LOADED: list[tempfile.TemporaryDirectory[str]] = []
 
 
 def _runner(scheme: str) -> Callable[[Subject], Evaluate]:
