@@ -18,7 +18,7 @@
 function(_cbridge_has_onnx Variable Python)
   set(Needed onnx numpy)
   if(NOT EXISTS "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../python/src/compiler_bridge/codegen")
-    list(APPEND Needed compiler_bridge)
+    list(APPEND Needed compiler_bridge.codegen)
   endif()
   execute_process(COMMAND "${Python}" -c
     "import sys, importlib.util as u; sys.exit(not all(map(u.find_spec, sys.argv[1:])))" ${Needed}

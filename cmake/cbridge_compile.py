@@ -4,6 +4,8 @@ In the sources of CompilerBridge, with the generator that lies there and without
 compiled part, which need not be built yet. Elsewhere, with the package of this interpreter.
 """
 
+import contextlib
+import io
 import sys
 import types
 from pathlib import Path
@@ -16,4 +18,6 @@ if package.is_dir():
 
 from compiler_bridge.commands import compile as command  # noqa: E402
 
-sys.exit(command.main(sys.argv[1:]))
+with contextlib.redirect_stdout(io.StringIO()):  # a build says only what goes wrong
+    status = command.main(sys.argv[1:])
+sys.exit(status)

@@ -1,8 +1,8 @@
 """C++ from ONNX: models as ordinary source files, without anything that they depend on.
 
-    from compiler_bridge.codegen import generate
-    made = generate(onnx.load("model.onnx"), "Model")
-    made.header, made.source
+from compiler_bridge.codegen import generate
+made = generate(onnx.load("model.onnx"), "Model")
+made.header, made.source
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def generate(
     namespace: str = "cbridge_models",
     made_from: str = "a model",
 ) -> Generated:
-    """`maxima`: how large extents that vary can be, all or by name. `weights`: "embed" or "file"."""
+    """`maxima`: how large extents that vary can be, all or by name. `weights`: "embed", "file"."""
     program = import_model(model, maxima)
     dumps = [f"# imported, constants folded\n{program}"]
     for label, run in (

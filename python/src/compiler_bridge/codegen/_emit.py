@@ -26,6 +26,7 @@ from ._ir import (
     expressions,
     loads,
 )
+from ._names import comment
 from ._plan import Plan
 from ._scalars import SCALARS
 from ._types import ctype, literal
@@ -52,9 +53,8 @@ class Emitter:
             self.structs.clear()
             body = self.body(instruction)
             end = "\nreturn nullptr;" if fails else ""
-            comment = re.sub(r"[^ -~]|\\$", "?", instruction.node)
             texts.append(
-                f"// {comment}\n{''.join(self.structs)}"
+                f"// {comment(instruction.node)}\n{''.join(self.structs)}"
                 f"FN {'const char *' if fails else 'void '}node{i}(const Frame &F) {{\n"
                 f"{self.extents(body)}{body}{end}\n}}\n"
             )

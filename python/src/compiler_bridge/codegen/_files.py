@@ -15,30 +15,11 @@ from ._description import Description, Port, Symbol
 from ._emit import Emitter
 from ._extent import Extent
 from ._ir import Program, Value
+from ._names import comment, identifier, text_of
 from ._plan import Plan
 from ._types import ctype, element, itemsize
 
 _KERNELS = Path(__file__).parent / "kernels"
-_KEYWORDS = set(
-    """alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t
-    class compl const constexpr const_cast continue decltype default delete do double dynamic_cast
-    else enum explicit export extern false float for friend goto if inline int long mutable namespace
-    new noexcept not not_eq nullptr operator or or_eq private protected public register
-    reinterpret_cast return short signed sizeof static static_assert static_cast struct switch
-    template this thread_local throw true try typedef typeid typename union unsigned using virtual
-    void volatile wchar_t while xor xor_eq unix linux""".split()
-)
-
-
-def identifier(name: str, taken: Iterable[str] = ()) -> str:
-    """A name in C++ for any name; none of those that are taken."""
-    text = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "unnamed"
-    if text[0].isdigit():
-        text = f"n{text}"
-    text = re.sub("__+", "_", text)
-    while text in _KEYWORDS or text in taken:
-        text += "x" if text.endswith("_") else "_"
-    return text
 
 
 @cache
@@ -107,10 +88,7 @@ def describe(
 
 def instance_size(about: Description, plan: Plan) -> int:
     """Bytes, about."""
-    sizes = [
-        port.capacity * itemsize(port.ctype)
-        for port in (*about.inputs, *about.outputs)
-    ]
+    sizes = [port.capacity * itemsize(port.ctype) for port in (*about.inputs, *about.outputs)]
     sizes += [8 * max(len(about.symbols), 1) + 16, max(plan.scratch_size, 1)]
     return sum(-(-size // 64) * 64 for size in sizes)
 
@@ -130,14 +108,14 @@ def header(about: Description, made_from: str, scratch_size: int) -> str:
 
     def members(ports: Sequence[Port]) -> str:
         return "".join(
-            f"    /// {_comment(port.name)}: {_shape_comment(port)}\n"
+            f"    /// {comment(port.name)}: {_shape_comment(port)}\n"
             f"    alignas(64) {port.ctype} {port.identifier}[{port.capacity}] = {{}};\n"
             for port in ports
         )
 
     extents = "".join(
         f"    static constexpr int64_t Max_{each.identifier} = {each.maximum};\n"
-        f"    int64_t {each.identifier} = 0; ///< of {_comment(each.name)}\n"
+        f"    int64_t {each.identifier} = 0; ///< of {comment(each.name)}\n"
         for each in about.symbols
     )
     vary = (
@@ -151,7 +129,7 @@ def header(about: Description, made_from: str, scratch_size: int) -> str:
         else "  /// Its weights are in a file: evaluate() fails until useWeights() was called.\n"
     )
     return f"""\
-// Made by `cbridge compile` from {_comment(made_from)}. Do not edit: compile the model again.
+// Made by `cbridge compile` from {comment(made_from)}. Do not edit: compile the model again.
 #ifndef {guard}
 #define {guard}
 
@@ -204,10 +182,6 @@ private:
 
 def _but_fast(about: Description) -> str:
     return "" if not about.fast else ", but for the last bits: --fast"
-
-
-def _comment(text: str) -> str:
-    return re.sub(r"[^ -~]|\\$", "?", text)
 
 
 def _array(kind: str, name: str, values: Any, dtype: Any) -> str:
@@ -273,20 +247,21 @@ def fingerprint(code: str, plan: Plan) -> str:
 def source(about: Description, made_from: str, code: str, plan: Plan) -> str:
     name, inner = about.name, f"{about.name}_code"
     checks = "".join(
-        f"  if (extents.{s.identifier} < 0 || extents.{s.identifier} > Extents::Max_{s.identifier})\n"
-        f'    return "extent {_text(s.name)}: is not between 0 and {s.maximum}";\n'
+        f"  if (extents.{s.identifier} < 0 ||\n"
+        f"      extents.{s.identifier} > Extents::Max_{s.identifier})\n"
+        f'    return "extent {text_of(s.name)}: is not between 0 and {s.maximum}";\n'
         for s in about.symbols
     )
     if not about.embedded and about.weights_size:
         checks += '  if (!Weights)\n    return "there are no weights: call useWeights";\n'
     embedded = f"reinterpret_cast<const unsigned char *>(&{inner}::Embedded)"
     size_check = (
-        f"static_assert(sizeof({inner}::Embedded) == {name}::WeightsSize, \"layout\");\n"
+        f'static_assert(sizeof({inner}::Embedded) == {name}::WeightsSize, "layout");\n'
         if about.embedded and plan.weights
         else ""
     )
     return f"""\
-// Made by `cbridge compile` from {_comment(made_from)}. Do not edit: compile the model again.
+// Made by `cbridge compile` from {comment(made_from)}. Do not edit: compile the model again.
 // Includes itself, once for each level of the processor.
 #ifndef CBRIDGE_LEVEL
 {_piece("prologue")[1]}
@@ -368,10 +343,6 @@ namespace baseline {{
 def _cpu(about: Description) -> str:
     names = ["avx2", "fma"] if about.fast else ["avx2"]
     return " && ".join(f'__builtin_cpu_supports("{each}")' for each in names)
-
-
-def _text(text: str) -> str:
-    return re.sub(r'[^ -~]|["\\]', "?", text)
 
 
 def indented(code: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -65,9 +66,14 @@ def element(value: Any, dtype: DType) -> str:
     return f"{number}{'u' if dtype.kind == 'u' else ''}"
 
 
+def harmless(text: str) -> str:
+    """What can stand between quotes."""
+    return re.sub(r'[^ -~]|["\\?]', "_", text)
+
+
 def _real(value: Any, suffix: str) -> str:
     if np.isnan(value):
-        return f"__builtin_nan{suffix}(\"\")"
+        return f'__builtin_nan{suffix}("")'
     if np.isinf(value):
         return ("-" if value < 0 else "") + f"__builtin_inf{suffix}()"
     text = f"{float(value):.{9 if suffix else 17}g}"

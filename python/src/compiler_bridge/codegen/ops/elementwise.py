@@ -6,6 +6,7 @@ from functools import reduce
 
 import numpy as np
 
+from ...export._model import ELEMENT_TYPES
 from .._builder import Builder
 from .._ir import Value
 from .._registry import Node, operator
@@ -114,13 +115,11 @@ def _where(g: Builder, node: Node) -> Value:
 def _cast(g: Builder, node: Node) -> Value:
     if node.operator == "CastLike":
         return g.cast(node[0], node[1].dtype)
-    from ...export._model import ELEMENT_TYPES
-
     wanted = node.attribute("to")
-    for name, number in ELEMENT_TYPES.items():
-        if number == wanted and name != "str":
-            return g.cast(node[0], np.dtype(name))
-    g.fail(f"to an element type that is not supported (number {wanted})")
+    names = [name for name, number in ELEMENT_TYPES.items() if number == wanted and name != "str"]
+    if not names:
+        g.fail(f"to an element type that is not supported (number {wanted})")
+    return g.cast(node[0], np.dtype(names[0]))
 
 
 @operator("Identity", "Dropout")
@@ -171,8 +170,9 @@ def _prelu(g: Builder, node: Node) -> Value:
     value, slope = node[0], node[1]
     if value.dtype.kind != "f":
         scaled = g.map("mul", value, slope)
-        return g.map("where", g.compare("lt", value, g.scalar(0, value)), scaled, value,
-                     dtype=value.dtype)
+        return g.map(
+            "where", g.compare("lt", value, g.scalar(0, value)), scaled, value, dtype=value.dtype
+        )
     above, below = _parts(g, value)
     return g.map("add", above, g.map("mul", below, slope))
 
@@ -235,5 +235,3 @@ def _gelu(g: Builder, node: Node) -> Value:
 def _softsign(g: Builder, node: Node) -> Value:
     value = node[0]
     return g.map("div", value, g.map("add", g.map("abs", value), g.scalar(1, value)))
-
-
