@@ -27,6 +27,7 @@ from ._ir import (
     loads,
 )
 from ._names import comment
+from ._pieces import for_type
 from ._plan import Plan
 from ._scalars import SCALARS
 from ._types import ctype, literal
@@ -148,11 +149,12 @@ class Emitter:
 
     def call(self, call: Call, arguments: list[str]) -> str:
         scalar = SCALARS[call.function]
-        self.needs.update(scalar.needs)
-        real = call.arguments[0].dtype.kind == "f"
+        kind = call.arguments[0].dtype
+        self.needs.update(for_type(name, kind) for name in scalar.needs)
+        real = kind.kind == "f"
         template = scalar.real if real else scalar.integer
         if template is None:
-            raise AssertionError(f"{call.function} of {call.arguments[0].dtype}")
+            raise AssertionError(f"{call.function} of {kind}")
         return template.format(*arguments, type=ctype(call.dtype))
 
     # Instructions.
