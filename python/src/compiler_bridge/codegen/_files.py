@@ -16,7 +16,7 @@ from ._emit import Emitter
 from ._extent import Extent
 from ._ir import Program, Value
 from ._plan import Plan
-from ._types import ctype, element
+from ._types import ctype, element, harmless
 
 _KERNELS = Path(__file__).parent / "kernels"
 _KEYWORDS = set(
@@ -264,7 +264,7 @@ def source(about: Description, made_from: str, code: str, plan: Plan) -> str:
     name, inner = about.name, f"{about.name}_code"
     checks = "".join(
         f"  if (extents.{s.identifier} < 0 || extents.{s.identifier} > Extents::Max_{s.identifier})\n"
-        f'    return "extent {_text(s.name)}: is not between 0 and {s.maximum}";\n'
+        f'    return "extent {harmless(s.name)}: is not between 0 and {s.maximum}";\n'
         for s in about.symbols
     )
     if not about.embedded and about.weights_size:
@@ -358,10 +358,6 @@ namespace baseline {{
 def _cpu(about: Description) -> str:
     names = ["avx2", "fma"] if about.fast else ["avx2"]
     return " && ".join(f'__builtin_cpu_supports("{each}")' for each in names)
-
-
-def _text(text: str) -> str:
-    return re.sub(r'[^ -~]|["\\]', "?", text)
 
 
 def indented(code: str) -> str:

@@ -114,13 +114,7 @@ def _where(g: Builder, node: Node) -> Value:
 def _cast(g: Builder, node: Node) -> Value:
     if node.operator == "CastLike":
         return g.cast(node[0], node[1].dtype)
-    from ...export._model import ELEMENT_TYPES
-
-    wanted = node.attribute("to")
-    for name, number in ELEMENT_TYPES.items():
-        if number == wanted and name != "str":
-            return g.cast(node[0], np.dtype(name))
-    g.fail(f"to an element type that is not supported (number {wanted})")
+    return g.cast(node[0], node.element_type("to"))
 
 
 @operator("Identity", "Dropout")
