@@ -136,7 +136,7 @@ class Builder:
 
     def constant(self, array: Array) -> str:
         name = self.name("c")
-        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        self.constants.append(numpy_helper.from_array(np.array(array, order="C"), name))
         return name
 
     def integers(self, *numbers: int) -> str:
