@@ -169,7 +169,8 @@ class Emitter:
         indices = [f"I{axis}" for axis in range(rank)]
         lines, name = self.statements(expr, indices, "scalar")
         scalar = "\n".join([*lines, f"{out.buffer}[{out.at(indices)}] = {name};"])
-        if not rank or not is_vector(expr) or not has_vectors(out.shape[-1]):
+        vectors = rank and out.strides[-1] == ONE and has_vectors(out.shape[-1])
+        if not vectors or not is_vector(expr):
             return pointers + loops(indices, out.shape, scalar)
         self.needs.add("vec")
         lines, name = self.statements(expr, indices, "vector")
