@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
-from functools import cache
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,33 +14,9 @@ from ._emit import Emitter
 from ._extent import Extent
 from ._ir import Program, Value
 from ._names import comment, identifier, text_of
+from ._pieces import piece, pieces
 from ._plan import Plan
 from ._types import ctype, element, itemsize
-
-_KERNELS = Path(__file__).parent / "kernels"
-
-
-@cache
-def _piece(name: str) -> tuple[tuple[str, ...], str]:
-    first, _, text = (_KERNELS / f"{name}.inc").read_text().partition("\n")
-    return tuple(first.removeprefix("// needs:").split()), text
-
-
-def pieces(names: Iterable[str]) -> list[str]:
-    """Texts of kernels/, those that others need before them."""
-    done: dict[str, str] = {}
-
-    def add(name: str) -> None:
-        if name in done:
-            return
-        needed, text = _piece(name)
-        for each in needed:
-            add(each)
-        done[name] = text
-
-    for name in sorted(names):
-        add(name)
-    return list(done.values())
 
 
 def describe(
@@ -264,7 +238,7 @@ def source(about: Description, made_from: str, code: str, plan: Plan) -> str:
 // Made by `cbridge compile` from {comment(made_from)}. Do not edit: compile the model again.
 // Includes itself, once for each level of the processor.
 #ifndef CBRIDGE_LEVEL
-{_piece("prologue")[1]}
+{piece("prologue").text}
 #include "{name}.h"
 {"#define CBRIDGE_FAST 1" if about.fast else ""}
 namespace {about.namespace} {{
@@ -321,7 +295,7 @@ const char *{name}::evaluate() noexcept {{
 
 }} // namespace {about.namespace}
 #else
-{_piece("level")[1]}
+{piece("level").text}
 namespace {about.namespace} {{
 namespace {inner} {{
 namespace {{
@@ -335,7 +309,7 @@ namespace baseline {{
 }} // namespace
 }} // namespace {inner}
 }} // namespace {about.namespace}
-{_piece("level_end")[1]}
+{piece("level_end").text}
 #endif
 """
 

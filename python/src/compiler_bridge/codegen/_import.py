@@ -188,6 +188,10 @@ class _Importer:
                 values[name] = value
         attributes = {each.name: each for each in proto.attribute}
         defaults = {each.name: each for each in function.attribute_proto}
+        schema = self.onnx.defs.get_schema(proto.op_type, opset, domain)
+        for key, each in schema.attributes.items():
+            if each.default_value.name:
+                defaults.setdefault(key, each.default_value)
         opsets = {entry.domain: entry.version for entry in function.opset_import}
         for node in function.node:
             inner = self.onnx.NodeProto()

@@ -9,7 +9,7 @@ from .._extent import Extent, Shape, product
 from .._ir import Value
 from .._registry import Node, operator
 from .._types import DOUBLE, FLOAT, DType, literal
-from .reduction import mean
+from .reduction import SQUARES, mean
 
 _EPSILON = 1e-5  # the default
 
@@ -18,8 +18,7 @@ def _normalized(g: Builder, value: Value, axis: int, epsilon: float) -> tuple[Va
     """Over the axes from `axis` on: the result, the mean, and 1 / the deviation."""
     axes = range(axis, value.rank)
     middle = mean(g, value, axes)
-    distance = g.map("sub", value, middle)
-    variance = mean(g, g.map("mul", distance, distance), axes)
+    variance = mean(g, g.map("sub", value, middle), axes, SQUARES)
     deviation = g.map("sqrt", g.map("add", variance, g.scalar(epsilon, variance)))
     inverse = g.map("reciprocal", deviation)
     return g.map("mul", g.map("sub", value, middle), inverse), middle, inverse
@@ -76,6 +75,17 @@ def _layer_normalization(g: Builder, node: Node) -> list[Value]:
     if bias is not None:
         result = g.map("add", result, bias)
     return [result, *(g.cast(each, stash) for each in rest)]
+
+
+@operator("RMSNormalization")
+def _rms_normalization(g: Builder, node: Node) -> Value:
+    value, axis = node[0], node.axis(node[0].rank, -1)
+    wide = g.cast(value, DOUBLE) if node.attribute("stash_type", 1) == 11 else value
+    squares = mean(g, wide, range(axis, value.rank), SQUARES)
+    epsilon = g.scalar(node.attribute("epsilon", _EPSILON), squares)
+    deviation = g.map("sqrt", g.map("add", squares, epsilon))
+    normal = g.map("mul", wide, g.map("reciprocal", deviation))
+    return g.map("mul", g.cast(normal, value.dtype), node[1])
 
 
 def _rows(g: Builder, value: Value, epsilon: float) -> Value:
@@ -173,8 +183,7 @@ def _training(
     scale, bias, *running = given
     axes = [0, *range(2, value.rank)]
     middle = mean(g, value, axes)
-    distance = g.map("sub", value, middle)
-    variance = mean(g, g.map("mul", distance, distance), axes)
+    variance = mean(g, g.map("sub", value, middle), axes, SQUARES)
     here = [g.reshape(each, (value.shape[1],)) for each in (middle, variance)]
     result = _batch_scaled(g, value, [scale, bias, *here], epsilon)
     followed = []

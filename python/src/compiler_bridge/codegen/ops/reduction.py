@@ -133,9 +133,9 @@ def _place(value: Value, outer: list[Axis], around: list[Axis]) -> tuple[str, li
     return view.at([*indices, *inside]), indices, inside
 
 
-def mean(g: Builder, value: Value, axes: Sequence[int]) -> Value:
-    """The same axes stay with an extent of 1; of integers towards 0."""
-    return _over(g, fold(g, SUM, value, axes), product(value.shape[i] for i in axes))
+def mean(g: Builder, value: Value, axes: Sequence[int], how: Fold = SUM) -> Value:
+    """The sum over how many there are, of integers towards 0."""
+    return _over(g, fold(g, how, value, axes), product(value.shape[i] for i in axes))
 
 
 def _over(g: Builder, total: Value, count: Extent) -> Value:
