@@ -19,8 +19,10 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/CompilerBridgeConfigVers
 install(FILES
   "${PROJECT_BINARY_DIR}/CompilerBridgeConfig.cmake"
   "${PROJECT_BINARY_DIR}/CompilerBridgeConfigVersion.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/CBridgeModel.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/CBridgeProto.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/CBridgeTf.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/cbridge_compile.py"
   "${PROJECT_SOURCE_DIR}/cmake/cbridge_tf_aot.py"
   "${PROJECT_SOURCE_DIR}/cmake/module.exports"
   DESTINATION "${PackageDir}")

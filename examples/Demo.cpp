@@ -1,13 +1,15 @@
-//===- Demo.cpp - A compiler that asks a model in Python ------------------===//
+//===- Demo.cpp - A compiler that asks a model ----------------------------===//
 //
 // Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// demo [FOLDER]: "compiles" the loops in FOLDER/*.loops (those of this folder).
-// For each it asks a NumPy model for an unroll factor, in a Python peer that
-// the runner starts itself; half-way it kills that peer, and goes on.
+// demo [--peer] [FOLDER]: "compiles" the loops in FOLDER/*.loops (those of this
+// folder). For each it asks a model for an unroll factor: unroll_policy.onnx,
+// which the build has compiled into this program. With --peer, the same model in
+// NumPy, in a Python peer that the runner starts itself; half-way the demo kills
+// that peer, and goes on.
 // demo --sample N: prints N random loops and their costs, to fit a policy to.
 //
 //===----------------------------------------------------------------------===//
@@ -42,7 +44,7 @@ static double median(std::vector<double> Values) {
 }
 
 static int compile(const std::vector<demo::Loop> &Loops,
-                   const std::string &RunnerString) {
+                   const std::string &RunnerString, bool KillPeer) {
   Signature Sig({TensorSpec::create<float>("loop", {6})},
                 TensorSpec::create<int64_t>("factor"));
   Expected<Model> M = Model::open(RunnerString, Sig, [](const Status &Why) {
@@ -52,6 +54,7 @@ static int compile(const std::vector<demo::Loop> &Loops,
     std::fprintf(stderr, "%s\n", M.status().message().c_str());
     return 1;
   }
+  std::printf("--- asking %s ---\n", RunnerString.c_str());
 
   MLModelRunner Runner = M->runner();
   std::vector<double> ByModel, ByHeuristic;
@@ -60,7 +63,7 @@ static int compile(const std::vector<demo::Loop> &Loops,
               "unroll", "by", "latency", "cycles", "saved");
   for (size_t I = 0; I < Loops.size(); ++I) {
     const demo::Loop &L = Loops[I];
-    if (I == Loops.size() / 2)
+    if (KillPeer && I == Loops.size() / 2)
       killPeer();
     // Legal factors do not exceed the trip count; the model only chooses.
     std::array<bool, demo::Factors.size()> Legal;
@@ -82,21 +85,21 @@ static int compile(const std::vector<demo::Loop> &Loops,
     double Usual = demo::cycles(L, demo::Factors[size_t(demo::heuristic(L))]);
     Decided += FromModel ? Cost : 0;
     Baseline += FromModel ? Usual : 0;
-    std::printf("%-15s %5.0f %5.0f  %6d  %-9s %6.1f us %9.0f %+6.1f%%\n",
+    std::printf("%-15s %5.0f %5.0f  %6d  %-9s %6.2f us %9.0f %+6.1f%%\n",
                 L.Name.c_str(), double(L.trip()), double(L.body()),
                 demo::Factors[size_t(Choice)],
                 FromModel ? "model" : "heuristic", Us, Cost,
                 100 * (1 - Cost / Usual));
   }
-  std::printf("\n%zu decisions by the model, median %.1f us: %.1f%% fewer "
-              "cycles than the heuristic\n"
-              "%zu by the heuristic after the peer died, median %.1f us; the "
-              "first, which noticed, took %.1f ms\n",
+  std::printf("\n%zu decisions by the model, median %.2f us: %.1f%% fewer "
+              "cycles than the heuristic\n",
               ByModel.size(), median(ByModel),
-              100 * (1 - Decided / std::max(Baseline, 1.0)), ByHeuristic.size(),
-              median(ByHeuristic),
-              ByHeuristic.empty() ? 0 : ByHeuristic[0] / 1e3);
-  return ByModel.empty() || ByHeuristic.empty();
+              100 * (1 - Decided / std::max(Baseline, 1.0)));
+  if (!ByHeuristic.empty())
+    std::printf("%zu by the heuristic without one, median %.1f us; the first, "
+                "which noticed, took %.1f ms\n",
+                ByHeuristic.size(), median(ByHeuristic), ByHeuristic[0] / 1e3);
+  return ByModel.empty() || ByHeuristic.empty() == KillPeer;
 }
 
 static int sample(int Count) {
@@ -123,7 +126,10 @@ static int sample(int Count) {
 int main(int Count, char **Arguments) {
   if (Count == 3 && std::strcmp(Arguments[1], "--sample") == 0)
     return sample(std::atoi(Arguments[2]));
-  std::string Folder = Count > 1 ? Arguments[1] : CBRIDGE_EXAMPLES_DIR "/loops";
+  bool Peer = Count > 1 && std::strcmp(Arguments[1], "--peer") == 0;
+  std::string Folder = CBRIDGE_EXAMPLES_DIR "/loops";
+  if (Count > 1 + int(Peer))
+    Folder = Arguments[1 + int(Peer)];
   std::vector<std::string> Files;
   std::error_code Error;
   for (const auto &Entry : std::filesystem::directory_iterator(Folder, Error))
@@ -138,8 +144,10 @@ int main(int Count, char **Arguments) {
     std::fprintf(stderr, "no loops in %s/*.loops\n", Folder.c_str());
     return 1;
   }
-  const char *Chosen = std::getenv("CBRIDGE_UNROLL_MODEL");
-  return compile(Loops, Chosen ? Chosen
-                               : "pipe:?spawn=python3 " CBRIDGE_EXAMPLES_DIR
-                                 "/unroll_peer.py");
+  std::string Runner = "native:UnrollPolicy";
+  if (Peer)
+    Runner = "pipe:?spawn=python3 " CBRIDGE_EXAMPLES_DIR "/unroll_peer.py";
+  else if (const char *Chosen = std::getenv("CBRIDGE_UNROLL_MODEL"))
+    Runner = Chosen;
+  return compile(Loops, Runner, Peer);
 }

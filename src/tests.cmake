@@ -75,6 +75,10 @@ cbridge_add_test(NAME shm_process_test
 cbridge_add_test(NAME alloc_test
   SOURCES
     ${Src}/runner/AllocationTest.cpp)
+if(TARGET alloc_test)
+  add_dependencies(alloc_test native-rows)
+  target_compile_definitions(alloc_test PRIVATE CBRIDGE_NATIVE_ROWS="$<TARGET_FILE:native-rows>")
+endif()
 
 if(CBRIDGE_WITH_ONNX)
   # ./dev names the library in CBRIDGE_ONNXRUNTIME.

@@ -192,6 +192,32 @@ TEST(AllocationTest, MessagesOfNumbersAllocateNothing) {
   }
 }
 
+TEST(AllocationTest, DecisionsOfCompiledModelsAllocateNothing) {
+  Expected<Model> M = Model::open(
+      "native:" CBRIDGE_NATIVE_ROWS "?on_error=fail",
+      {{TensorSpec::create<float>("rows", {Dynamic, 3}),
+        TensorSpec::create<int64_t>("factor", {Dynamic}),
+        TensorSpec::create<float>("unknown", {Dynamic})},
+       std::vector{TensorSpec::create<float>("sum", {3}),
+                   TensorSpec::create<float>("twice", {Dynamic, 3})}});
+  ASSERT_TRUE(M) << M.status().toString();
+  MLModelRunner R = M->runner();
+  std::vector<float> Rows(30);
+  std::vector<int64_t> Factors(10);
+  EXPECT_EQ(
+      allocationsOf([&](int Round) {
+        size_t Count = Round % 2 ? 10 : 3;
+        R.populateFeatures(
+            std::pair{"rows", Span<const float>(Rows.data(), Count * 3)},
+            std::pair{"unknown", Span<const float>(Rows)},
+            std::pair{"factor", Span<const int64_t>(Factors.data(), Count)});
+        Expected<Decision> D = R.evaluate();
+        ASSERT_TRUE(D) << D.status().toString();
+        ASSERT_EQ(D->get<Span<const float>>("twice")->size(), Count * 6);
+      }),
+      0u);
+}
+
 /// Neither end allocates once sizes have been reached.
 static void expectNoAllocations(const std::string &Address,
                                 std::string_view Serdes, bool Lend) {

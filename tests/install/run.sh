@@ -64,6 +64,28 @@ else
   echo "without TensorFlow"
 fi
 
+say "cbridge_add_model"
+if "$python" -c 'import importlib.util as u, sys; sys.exit(not all(map(u.find_spec, ["onnx", "compiler_bridge.codegen"])))'; then
+  cmake -S "$root/tests/install/native" -B "$work/native" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_BUILD_TYPE=Release -DCBRIDGE_PYTHON="$python" -DMODELS="$root/tests/golden/onnx"
+  cmake --build "$work/native"
+  "$work/native/native_consumer" "$work/native/affine_module.so"
+  if cmake -S "$root/tests/install/native" -B "$work/native-none" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCBRIDGE_PYTHON="$python" -DMODELS="$work/none" 2>"$work/said"; then
+    echo "a model that is not there is accepted"
+    exit 1
+  fi
+  tr -s ' \n' ' ' <"$work/said" | grep -q "there is no $work/none/affine.onnx"
+  if cmake -S "$root/tests/install/native" -B "$work/native-none" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCBRIDGE_PYTHON=/bin/false -DMODELS="$root/tests/golden/onnx" 2>"$work/said"; then
+    echo "a Python without onnx is accepted"
+    exit 1
+  fi
+  tr -s ' \n' ' ' <"$work/said" | grep -q "pip install 'compiler-bridge\[onnx\]'"
+else
+  echo "without onnx, or without the package"
+fi
+
 say "pkg-config"
 pc_dir=$(dirname "$(find "$prefix" -name compiler-bridge.pc)")
 read -ra flags <<<"$(PKG_CONFIG_PATH=$pc_dir pkg-config --cflags --libs --static compiler-bridge)"

@@ -24,6 +24,7 @@ struct PythonCommand {
 
 /// One line per command of `python -m compiler_bridge`.
 const std::vector<PythonCommand> PythonCommands = {
+    {"compile", "turn an ONNX model into C++"},
     {"inspect", "show what is in an ONNX model"},
     {"new-model", "write a random ONNX model for a signature"},
     {"verify", "compare what engines make of an ONNX model"},

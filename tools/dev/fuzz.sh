@@ -32,3 +32,8 @@ fuzz_all() { # SECONDS
   printf '%s\0' "${names[@]}" |
     PATH=$PATH:$LLVM_BIN xargs -0 -P2 -I{} bash -c 'set -euo pipefail; fuzz_one "$@"' _ {} "$1"
 }
+
+# Random ONNX models: generated code against ONNX Runtime.
+fuzz_models() { # COUNT
+  PYTHONPATH=python/tests .venv/bin/python -m codegen.fuzz --count "$1" --emx
+}

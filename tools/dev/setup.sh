@@ -7,6 +7,7 @@ PKGS_GRPC=(libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compile
 PKGS_TESTS=(libgtest-dev openssl "${PKGS_EXAMPLES[@]}" "${PKGS_GRPC[@]}")
 TFLITE_VERSION=2.21.0-1.5.14
 PKGS_CLANG=(clang-19 libclang-rt-19-dev llvm-19)
+PKGS_CODEGEN=(clang-19 g++-aarch64-linux-gnu qemu-user-static) # what generated code is tried with
 PKGS_LINT=(clang-format-19 clang-tidy-19 shellcheck "${PKGS_TESTS[@]}")
 
 apt_install() {
@@ -178,8 +179,14 @@ need_preset() { # PRESET
       need "${PKGS_BUILD[@]}" "${PKGS_TESTS[@]}"
       need_frameworks # with TensorFlow, which compiles a model for the tests
       ;;
-    release) need "${PKGS_BUILD[@]}" "${PKGS_GRPC[@]}" ;;
-    asan | tsan) need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_TESTS[@]}" ;;
+    release)
+      need "${PKGS_BUILD[@]}" "${PKGS_GRPC[@]}"
+      need_venv # with onnx, which cbridge_add_model needs
+      ;;
+    asan | tsan)
+      need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_TESTS[@]}"
+      need_venv
+      ;;
     fuzz) need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_EXAMPLES[@]}" "${PKGS_GRPC[@]}" ;;
     *) die "unknown preset '$1'; there are dev, release, asan, tsan, fuzz" ;;
   esac

@@ -23,6 +23,7 @@ def _command(module: str) -> Callable[[list[str]], int]:
 # Name -> what it does, and the function that gets its arguments and gives the exit status. The
 # tool lists them, too: tools/cbridge/PythonCommands.cpp.
 COMMANDS: dict[str, tuple[str, Callable[[list[str]], int]]] = {
+    "compile": ("turn an ONNX model into C++", _command("compile")),
     "inspect": ("show what is in an ONNX model", _command("inspect")),
     "new-model": ("write a random ONNX model for a signature", _command("new_model")),
     "verify": ("compare what engines make of an ONNX model", _command("verify")),

@@ -100,10 +100,9 @@ struct WeightsFile {
     for (int I = 0; I < 31; ++I)
       Text += char(I);
     Text += char(LastOfFingerprint);
-    uint64_t Hash = 0xcbf29ce484222325u;
-    for (char C : Payload)
-      Hash = (Hash ^ uint64_t(uint8_t(C))) * 0x100000001b3u;
-    Add(Sum ? Hash : 0, 8);
+    uint64_t Word = 0;
+    std::memcpy(&Word, Payload.data(), sizeof(Word));
+    Add(Sum ? (0xcbf29ce484222325u ^ Word) * 0x100000001b3u : 0, 8);
     return Text + Payload;
   }
   void write(const std::string &To) const {

@@ -26,11 +26,14 @@ static_assert(sizeof(Header) == NativeWeights::HeaderSize);
 constexpr std::string_view Magic = "CBWEIGHT";
 constexpr uint32_t Version = 1;
 
-/// FNV-1a, 64 bits.
+/// FNV-1a over words of 64 bits, the last of which ends with zeros.
 uint64_t checksum(Bytes Of) {
-  uint64_t Hash = 14695981039346656037u;
-  for (unsigned char Byte : Of)
-    Hash = (Hash ^ Byte) * 1099511628211u;
+  uint64_t Hash = 0xcbf29ce484222325u;
+  for (size_t I = 0; I < Of.size(); I += sizeof(uint64_t)) {
+    uint64_t Word = 0;
+    std::memcpy(&Word, Of.data() + I, std::min(sizeof(Word), Of.size() - I));
+    Hash = (Hash ^ Word) * 0x100000001b3u;
+  }
   return Hash;
 }
 

@@ -1,8 +1,8 @@
 """C++ from ONNX: models as ordinary source files, without anything that they depend on.
 
-    from compiler_bridge.codegen import generate
-    made = generate(onnx.load("model.onnx"), "Model")
-    made.header, made.source
+from compiler_bridge.codegen import generate
+made = generate(onnx.load("model.onnx"), "Model")
+made.header, made.source
 """
 
 from __future__ import annotations
@@ -12,26 +12,39 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from . import ops as ops
+from ._adapter import adapter
 from ._builder import Unsupported
 from ._description import Description, Port, Symbol
 from ._emit import Emitter
-from ._files import body, describe, fingerprint, header, source
+from ._files import body, describe, fingerprint, header, instance_size, source
 from ._fuse import fuse, remove_unused, write_outputs_in_place
 from ._import import import_model
 from ._plan import plan
+from ._write import weights_file, write_files
 
-__all__ = ["Description", "Generated", "Port", "Symbol", "Unsupported", "generate"]
+__all__ = [
+    "Description",
+    "Generated",
+    "Port",
+    "Symbol",
+    "Unsupported",
+    "adapter",
+    "generate",
+    "weights_file",
+    "write_files",
+]
 
 
 @dataclass(frozen=True)
 class Generated:
-    """A model as C++. `weights`: what a file of weights has after its header. `dump`: the program
-    after each pass."""
+    """A model as C++. `weights`: what a file of weights has after its header. `memory`: bytes of an
+    instance. `dump`: the program after each pass."""
 
     header: str
     source: str
     weights: bytes
     description: Description
+    memory: int
     dump: str
 
 
@@ -45,7 +58,7 @@ def generate(
     namespace: str = "cbridge_models",
     made_from: str = "a model",
 ) -> Generated:
-    """`maxima`: how large extents that vary can be, all or by name. `weights`: "embed" or "file"."""
+    """`maxima`: how large extents that vary can be, all or by name. `weights`: "embed", "file"."""
     program = import_model(model, maxima)
     dumps = [f"# imported, constants folded\n{program}"]
     for label, run in (
@@ -65,5 +78,6 @@ def generate(
         source(about, made_from, code, layout),
         layout.weights_block(),
         about,
+        instance_size(about, layout),
         "\n".join(dumps),
     )

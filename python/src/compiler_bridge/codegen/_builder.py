@@ -34,10 +34,11 @@ from ._ir import (
     Value,
     whole,
 )
-from ._types import BOOL, DType, ctype, harmless
+from ._names import text_of
+from ._types import BOOL, DType, ctype
 
 
-class Unsupported(ModelError):
+class Unsupported(ModelError):  # noqa: N818 - what it is
     """What the generator cannot do: the message names the node and the reason."""
 
 
@@ -58,7 +59,7 @@ class Builder:
 
     def message(self, reason: str) -> str:
         """What a Kernel that fails returns: C++."""
-        return f'"{harmless(self.node)}: {harmless(reason)}"'
+        return f'"{text_of(self.node)}: {text_of(reason)}"'
 
     def require(self, extent: Extent, limit: int | None = 2) -> None:
         """That it is not negative: if that is not known, evaluation fails where it is.
@@ -84,7 +85,10 @@ class Builder:
     def constant(self, array: Array, *, weight: bool = False) -> Value:
         """`weight`: another file of weights may have other numbers in its place."""
         return Value(
-            array.dtype, shape_of(array.shape), constant=array, weight=weight and array.dtype.kind == "f"
+            array.dtype,
+            shape_of(array.shape),
+            constant=array,
+            weight=weight and array.dtype.kind == "f",
         )
 
     def stored(self, value: Value) -> Value:
@@ -130,9 +134,7 @@ class Builder:
             tuple(value.strides[i] for i in order),
         )
 
-    def view(
-        self, value: Value, shape: Shape, strides: Shape, offset: Extent | int = 0
-    ) -> Value:
+    def view(self, value: Value, shape: Shape, strides: Shape, offset: Extent | int = 0) -> Value:
         """Other elements of the same buffer; the offset is relative."""
         assert value.buffer
         return Value(value.dtype, shape, value.buffer, strides, value.offset + offset)
@@ -201,7 +203,7 @@ class Builder:
         fails: bool = False,
         scratch: Sequence[tuple[DType, Shape]] = (),
     ) -> list[Value]:
-        """C++ statements: see Kernel. `ins` are stored by the caller if the text has their strides."""
+        """C++ statements: see Kernel. If the text has strides of inputs, they are stored before."""
         made = [self.temp(dtype, shape) for dtype, shape in outs]
         memory = [self.temp(dtype, shape) for dtype, shape in scratch]
         self.add(

@@ -26,6 +26,8 @@ from ._ir import (
     expressions,
     loads,
 )
+from ._names import comment
+from ._pieces import for_type
 from ._plan import Plan
 from ._scalars import SCALARS
 from ._types import ctype, literal
@@ -52,9 +54,8 @@ class Emitter:
             self.structs.clear()
             body = self.body(instruction)
             end = "\nreturn nullptr;" if fails else ""
-            comment = re.sub(r"[^ -~]|\\$", "?", instruction.node)
             texts.append(
-                f"// {comment}\n{''.join(self.structs)}"
+                f"// {comment(instruction.node)}\n{''.join(self.structs)}"
                 f"FN {'const char *' if fails else 'void '}node{i}(const Frame &F) {{\n"
                 f"{self.extents(body)}{body}{end}\n}}\n"
             )
@@ -144,15 +145,16 @@ class Emitter:
         same = not value.shape or value.shape[-1] == ONE or value.strides[-1] == Extent.of(0)
         if same:
             return f"splat<{kind}>({value.buffer}[{place}])"
-        return f"read<{kind}>({value.buffer} + ({place}))"
+        return f"read<{kind}>({address(value, indices)})"
 
     def call(self, call: Call, arguments: list[str]) -> str:
         scalar = SCALARS[call.function]
-        self.needs.update(scalar.needs)
-        real = call.arguments[0].dtype.kind == "f"
+        kind = call.arguments[0].dtype
+        self.needs.update(for_type(name, kind) for name in scalar.needs)
+        real = kind.kind == "f"
         template = scalar.real if real else scalar.integer
         if template is None:
-            raise AssertionError(f"{call.function} of {call.arguments[0].dtype}")
+            raise AssertionError(f"{call.function} of {kind}")
         return template.format(*arguments, type=ctype(call.dtype))
 
     # Instructions.
@@ -172,7 +174,7 @@ class Emitter:
             return pointers + loops(indices, out.shape, scalar)
         self.needs.add("vec")
         lines, name = self.statements(expr, indices, "vector")
-        vector = "\n".join([*lines, f"store({out.buffer} + ({out.at(indices)}), {name});"])
+        vector = "\n".join([*lines, f"store({address(out, indices)}, {name});"])
         last, extent = indices[-1], out.shape[-1]
         inner = (
             f"int64_t {last} = 0;\n"
@@ -191,8 +193,8 @@ class Emitter:
         m, n = out.shape[-2:]
         k = left.shape[-1]
         epilogue = self.epilogue(result, outer)
-        place = f"{left.buffer} + ({left.at([*outer, '0', '0'])})"
-        target = f"{out.buffer} + ({out.at([*outer, '0', '0'])})"
+        first = [*outer, "0", "0"]
+        place, target = address(left, first), address(out, first)
         if gemm.rows:
             call = (
                 f"gemmRows({m}, {n}, {k}, {place}, {left.strides[-2]}, "
@@ -201,7 +203,7 @@ class Emitter:
         else:
             call = (
                 f"gemm({m}, {n}, {k}, {place}, {left.strides[-2]}, {left.strides[-1]}, "
-                f"{right.buffer} + ({right.at([*outer, '0', '0'])}), {right.strides[-2]}, nullptr, "
+                f"{address(right, first)}, {right.strides[-2]}, nullptr, "
                 f"{target}, {out.strides[-2]}, {epilogue});"
             )
         return pointers + loops(outer, out.shape[:-2], call)
@@ -242,6 +244,12 @@ class Emitter:
                     where = self.place(value.buffer, writable)
                     lines.append(f"{const}{ctype(value.dtype)} *{letter}{i} = {where};\n")
         return "".join(lines) + kernel.code
+
+
+def address(value: Value, indices: Sequence[str]) -> str:
+    """Of an element."""
+    place = value.at(indices)
+    return str(value.buffer) if place == "0" else f"{value.buffer} + {place}"
 
 
 def _symbols(value: Value) -> set[str]:

@@ -52,9 +52,7 @@ class Extent:
 
     def __mul__(self, other: int | Extent) -> Extent:
         right = Extent.of(other).terms
-        return self._sum(
-            (tuple(sorted(m + n)), f * g) for m, f in self.terms for n, g in right
-        )
+        return self._sum((tuple(sorted(m + n)), f * g) for m, f in self.terms for n, g in right)
 
     __radd__, __rmul__ = __add__, __mul__
 

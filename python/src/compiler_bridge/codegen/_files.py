@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
-from functools import cache
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,53 +13,10 @@ from ._description import Description, Port, Symbol
 from ._emit import Emitter
 from ._extent import Extent
 from ._ir import Program, Value
+from ._names import comment, identifier, text_of
+from ._pieces import piece, pieces
 from ._plan import Plan
-from ._types import ctype, element, harmless
-
-_KERNELS = Path(__file__).parent / "kernels"
-_KEYWORDS = set(
-    """alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t
-    class compl const constexpr const_cast continue decltype default delete do double dynamic_cast
-    else enum explicit export extern false float for friend goto if inline int long mutable namespace
-    new noexcept not not_eq nullptr operator or or_eq private protected public register
-    reinterpret_cast return short signed sizeof static static_assert static_cast struct switch
-    template this thread_local throw true try typedef typeid typename union unsigned using virtual
-    void volatile wchar_t while xor xor_eq unix linux""".split()
-)
-
-
-def identifier(name: str, taken: Iterable[str] = ()) -> str:
-    """A name in C++ for any name; none of those that are taken."""
-    text = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "unnamed"
-    if text[0].isdigit():
-        text = f"n{text}"
-    text = re.sub("__+", "_", text)
-    while text in _KEYWORDS or text in taken:
-        text += "x" if text.endswith("_") else "_"
-    return text
-
-
-@cache
-def _piece(name: str) -> tuple[tuple[str, ...], str]:
-    first, _, text = (_KERNELS / f"{name}.inc").read_text().partition("\n")
-    return tuple(first.removeprefix("// needs:").split()), text
-
-
-def pieces(names: Iterable[str]) -> list[str]:
-    """Texts of kernels/, those that others need before them."""
-    done: dict[str, str] = {}
-
-    def add(name: str) -> None:
-        if name in done:
-            return
-        needed, text = _piece(name)
-        for each in needed:
-            add(each)
-        done[name] = text
-
-    for name in sorted(names):
-        add(name)
-    return list(done.values())
+from ._types import ctype, element, itemsize
 
 
 def describe(
@@ -105,6 +60,13 @@ def describe(
     return description, members
 
 
+def instance_size(about: Description, plan: Plan) -> int:
+    """Bytes, about."""
+    sizes = [port.capacity * itemsize(port.ctype) for port in (*about.inputs, *about.outputs)]
+    sizes += [8 * max(len(about.symbols), 1) + 16, max(plan.scratch_size, 1)]
+    return sum(-(-size // 64) * 64 for size in sizes)
+
+
 def _described(extent: Extent, prefix: str) -> int | str:
     known = extent.constant
     return known if known is not None else re.sub(r"\bN_", prefix, str(extent))
@@ -120,14 +82,14 @@ def header(about: Description, made_from: str, scratch_size: int) -> str:
 
     def members(ports: Sequence[Port]) -> str:
         return "".join(
-            f"    /// {_comment(port.name)}: {_shape_comment(port)}\n"
+            f"    /// {comment(port.name)}: {_shape_comment(port)}\n"
             f"    alignas(64) {port.ctype} {port.identifier}[{port.capacity}] = {{}};\n"
             for port in ports
         )
 
     extents = "".join(
         f"    static constexpr int64_t Max_{each.identifier} = {each.maximum};\n"
-        f"    int64_t {each.identifier} = 0; ///< of {_comment(each.name)}\n"
+        f"    int64_t {each.identifier} = 0; ///< of {comment(each.name)}\n"
         for each in about.symbols
     )
     vary = (
@@ -141,7 +103,7 @@ def header(about: Description, made_from: str, scratch_size: int) -> str:
         else "  /// Its weights are in a file: evaluate() fails until useWeights() was called.\n"
     )
     return f"""\
-// Made by `cbridge compile` from {_comment(made_from)}. Do not edit: compile the model again.
+// Made by `cbridge compile` from {comment(made_from)}. Do not edit: compile the model again.
 #ifndef {guard}
 #define {guard}
 
@@ -194,10 +156,6 @@ private:
 
 def _but_fast(about: Description) -> str:
     return "" if not about.fast else ", but for the last bits: --fast"
-
-
-def _comment(text: str) -> str:
-    return re.sub(r"[^ -~]|\\$", "?", text)
 
 
 def _array(kind: str, name: str, values: Any, dtype: Any) -> str:
@@ -263,23 +221,24 @@ def fingerprint(code: str, plan: Plan) -> str:
 def source(about: Description, made_from: str, code: str, plan: Plan) -> str:
     name, inner = about.name, f"{about.name}_code"
     checks = "".join(
-        f"  if (extents.{s.identifier} < 0 || extents.{s.identifier} > Extents::Max_{s.identifier})\n"
-        f'    return "extent {harmless(s.name)}: is not between 0 and {s.maximum}";\n'
+        f"  if (extents.{s.identifier} < 0 ||\n"
+        f"      extents.{s.identifier} > Extents::Max_{s.identifier})\n"
+        f'    return "extent {text_of(s.name)}: is not between 0 and {s.maximum}";\n'
         for s in about.symbols
     )
     if not about.embedded and about.weights_size:
         checks += '  if (!Weights)\n    return "there are no weights: call useWeights";\n'
     embedded = f"reinterpret_cast<const unsigned char *>(&{inner}::Embedded)"
     size_check = (
-        f"static_assert(sizeof({inner}::Embedded) == {name}::WeightsSize, \"layout\");\n"
+        f'static_assert(sizeof({inner}::Embedded) == {name}::WeightsSize, "layout");\n'
         if about.embedded and plan.weights
         else ""
     )
     return f"""\
-// Made by `cbridge compile` from {_comment(made_from)}. Do not edit: compile the model again.
+// Made by `cbridge compile` from {comment(made_from)}. Do not edit: compile the model again.
 // Includes itself, once for each level of the processor.
 #ifndef CBRIDGE_LEVEL
-{_piece("prologue")[1]}
+{piece("prologue").text}
 #include "{name}.h"
 {"#define CBRIDGE_FAST 1" if about.fast else ""}
 namespace {about.namespace} {{
@@ -336,7 +295,7 @@ const char *{name}::evaluate() noexcept {{
 
 }} // namespace {about.namespace}
 #else
-{_piece("level")[1]}
+{piece("level").text}
 namespace {about.namespace} {{
 namespace {inner} {{
 namespace {{
@@ -350,7 +309,7 @@ namespace baseline {{
 }} // namespace
 }} // namespace {inner}
 }} // namespace {about.namespace}
-{_piece("level_end")[1]}
+{piece("level_end").text}
 #endif
 """
 

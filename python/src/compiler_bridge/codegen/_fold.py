@@ -67,9 +67,7 @@ def _evaluate(onnx: Any, proto: Any, feeds: dict[str, Array | None], opset: int)
         [helper.make_tensor_value_info(name, undefined, None) for name in outputs],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid(proto.domain, opset)])
-    evaluator = onnx.reference.ReferenceEvaluator(
-        model, new_ops=_operators.reference_operators()
-    )
+    evaluator = onnx.reference.ReferenceEvaluator(model, new_ops=_operators.reference_operators())
     found = iter(evaluator.run(outputs, feeds))
     return [next(found) if name else np.zeros(0, np.float32) for name in proto.output]
 
@@ -112,7 +110,7 @@ def symbolic(g: Builder, extents: Any, dtype: DType = INT64) -> Value:
     array = np.empty(np.shape(extents), object)
     array[...] = extents
     for place in np.ndindex(array.shape):
-        array[place] = Extent.of(array[place])
+        array[place] = Extent.of(array.item(place))
     numbers = [each.constant for each in array.flat]
     if None not in numbers:
         return g.constant(np.array(numbers, dtype).reshape(array.shape))
@@ -126,7 +124,7 @@ _INT32, _INT64 = 6, 7  # as ONNX counts types
 def _extents(array: Array) -> Array:
     result = np.empty(array.shape, object)
     for place in np.ndindex(array.shape):
-        result[place] = Extent.of(array[place])
+        result[place] = Extent.of(array.item(place))
     return result
 
 
@@ -148,7 +146,10 @@ def _equal(left: Array, right: Array) -> Array:
         if a == b:
             return True
         difference = (a - b).constant
-        signs = [(a.constant or 0) < 0 <= (b.constant or 0), (b.constant or 0) < 0 <= (a.constant or 0)]
+        signs = [
+            (a.constant or 0) < 0 <= (b.constant or 0),
+            (b.constant or 0) < 0 <= (a.constant or 0),
+        ]
         if difference is None and not any(signs):
             raise ArithmeticError
         return False
@@ -197,9 +198,9 @@ def _where(x: Operands, _: dict[str, Any]) -> Any:
 
 
 def _reduce_product(x: Operands, attributes: dict[str, Any]) -> Any:
-    return np.multiply.reduce(
-        _extents(x[0]), axis=_axes(x, attributes), keepdims=bool(attributes.get("keepdims", 1))
-    )
+    multiply: Any = np.multiply.reduce
+    keep = bool(attributes.get("keepdims", 1))
+    return multiply(_extents(x[0]), axis=_axes(x, attributes), keepdims=keep)
 
 
 _SYMBOLIC: dict[str, Any] = {

@@ -5,8 +5,21 @@ from __future__ import annotations
 from collections import Counter
 
 from ._extent import Extent
-from ._ir import Buffer, Call, Expr, Gemm, Instruction, Literal, Load, Map, Program, Sum, Value
-from ._ir import expressions, loads
+from ._ir import (
+    Buffer,
+    Call,
+    Expr,
+    Gemm,
+    Instruction,
+    Literal,
+    Load,
+    Map,
+    Program,
+    Sum,
+    Value,
+    expressions,
+    loads,
+)
 from ._scalars import SCALARS
 from ._types import FLOAT
 
@@ -32,7 +45,7 @@ def write_outputs_in_place(program: Program) -> None:
         body.append(instruction)
     program.body = body
     program.outputs = [
-        (name, renamed[value.buffer] if value.buffer in renamed else value)
+        (name, renamed.get(value.buffer, value) if value.buffer else value)
         for name, value in program.outputs
     ]
 
@@ -165,5 +178,3 @@ def vector_load(value: Value) -> bool:
     if not value.shape:
         return True
     return value.strides[-1] in (Extent.of(0), Extent.of(1)) or value.shape[-1] == Extent.of(1)
-
-

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from ._builder import Builder, Unsupported
 from ._extent import Extent, product
 from ._fold import fold, fold_extents
 from ._ir import Buffer, Load, Map, Program, Value, whole
+from ._names import identifier
 from ._registry import OPERATORS, Node
 from ._types import supported
 
@@ -90,14 +90,11 @@ class _Importer:
             return Extent.of(dim.dim_value)
         symbol = dim.dim_param or f"{name}_{axis}"
         if symbol not in self.symbols:
-            identifier = re.sub(r"\W", "_", symbol, flags=re.ASCII)
-            # A letter in front, which no local variable of generated code has.
-            identifier = f"N_{identifier}"
-            while identifier in self.symbols.values():
-                identifier += "_"
-            self.symbols[symbol] = identifier
-            self.builder.program.maxima[identifier] = self.maximum(symbol, name)
-            self.builder.program.symbols[identifier] = symbol
+            # With something in front that no other variable of generated code has.
+            made = "N_" + identifier(symbol, [each[2:] for each in self.symbols.values()])
+            self.symbols[symbol] = made
+            self.builder.program.maxima[made] = self.maximum(symbol, name)
+            self.builder.program.symbols[made] = symbol
         return Extent.of(self.symbols[symbol])
 
     def maximum(self, symbol: str, name: str) -> int:
@@ -163,9 +160,7 @@ class _Importer:
         translate = OPERATORS.get((domain, proto.op_type))
         if translate is None:
             return self.expand(proto, domain, where, inputs, opset)
-        attributes = {
-            each.name: self.attribute(each, where) for each in proto.attribute
-        }
+        attributes = {each.name: self.attribute(each, where) for each in proto.attribute}
         node = Node(where, proto.op_type, inputs, attributes, list(proto.output), opset)
         result = translate(self.builder, node)
         return [result] if isinstance(result, Value) else result
@@ -193,6 +188,10 @@ class _Importer:
                 values[name] = value
         attributes = {each.name: each for each in proto.attribute}
         defaults = {each.name: each for each in function.attribute_proto}
+        schema = self.onnx.defs.get_schema(proto.op_type, opset, domain)
+        for key, each in schema.attributes.items():
+            if each.default_value.name:
+                defaults.setdefault(key, each.default_value)
         opsets = {entry.domain: entry.version for entry in function.opset_import}
         for node in function.node:
             inner = self.onnx.NodeProto()
@@ -236,4 +235,3 @@ class _Importer:
             function.ParseFromString(text)
             return function
         return schema.function_body if schema.has_function else None
-

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,11 @@ INT64, INT32, BOOL = np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_)
 
 def ctype(dtype: DType) -> str:
     return CTYPES[dtype.name]
+
+
+def itemsize(kind: str) -> int:
+    """Of a type of C++."""
+    return next(np.dtype(name).itemsize for name, each in CTYPES.items() if each == kind)
 
 
 def supported(dtype: DType) -> bool:
@@ -61,14 +65,9 @@ def element(value: Any, dtype: DType) -> str:
     return f"{number}{'u' if dtype.kind == 'u' else ''}"
 
 
-def harmless(text: str) -> str:
-    """What can stand between quotes."""
-    return re.sub(r'[^ -~]|["\\?]', "_", text)
-
-
 def _real(value: Any, suffix: str) -> str:
     if np.isnan(value):
-        return f"__builtin_nan{suffix}(\"\")"
+        return f'__builtin_nan{suffix}("")'
     if np.isinf(value):
         return ("-" if value < 0 else "") + f"__builtin_inf{suffix}()"
     text = f"{float(value):.{9 if suffix else 17}g}"

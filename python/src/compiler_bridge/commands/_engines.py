@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
+from ..codegen import Unsupported, generate
+from ..codegen._toolchain import build_so
 from ..errors import BridgeError
-from ..export import _check, _model, _operators
+from ..export import _check, _model, _operators, _samples
 from ..export._samples import Array
 from ..export._signature import ModelError, Signature
 from ..runner import Runner
@@ -71,41 +75,67 @@ def _onnxruntime(subject: Subject) -> Evaluate:
     return lambda sample: dict(zip(names, session.run(names, sample), strict=True))
 
 
+def _native(subject: Subject) -> Evaluate:
+    """Our own compiler; what it cannot compile, it leaves to the others."""
+    try:
+        made = generate(subject.model, "Model", maxima=max(_samples.EXTENTS))
+        library = build_so(made, os.environ.get("CXX"))
+    except Unsupported as why:
+        raise Absent(f"cannot be compiled: {why}") from None
+    except ModelError as why:
+        raise Absent(str(why).removeprefix("--so: ")) from None
+    # It stays loaded. Were its file to go, the next one might get its number, by which the loader
+    # tells files apart.
+    folder = tempfile.TemporaryDirectory(prefix="cbridge-verify-")
+    _LOADED.append(folder)
+    path = Path(folder.name) / "Model.so"
+    path.write_bytes(library)
+    return _evaluator(subject, "native", str(path), "?on_error=fail")
+
+
+_LOADED: list[tempfile.TemporaryDirectory[str]] = []
+
+
 def _runner(scheme: str) -> Callable[[Subject], Evaluate]:
-    """One of our own engines, with the signature that a pass would have."""
+    """One of our own engines that read ONNX files."""
 
     def start(subject: Subject) -> Evaluate:
         options = "?on_error=fail"
         if subject.custom_ops:
             options += f"&custom_ops={quote(os.path.abspath(subject.custom_ops))}"
-        signature = _model.used_signature(subject.model)
-        wanted = {spec.name: spec.shape for spec in subject.graph.inputs}
-        for spec in signature.inputs:
-            if spec.dtype == "str" and not _has_lists(spec.shape, wanted.get(spec.name, ())):
-                raise Absent(f"input {spec.name!r}: a pass cannot give strings of such a shape")
-        address = f"{scheme}:{quote(os.path.abspath(subject.path))}{options}"
-        try:
-            runner = Runner(address, signature.inputs, signature.outputs)
-        except ValueError as error:
-            if f"there is no scheme '{scheme}:'" in str(error):
-                raise Absent("not in this build") from None
-            raise ModelError(f"{scheme}: {_check.first_line(error)}") from None
-        except BridgeError as error:
-            if "there is no ONNX Runtime" in str(error):
-                raise Absent(_check.first_line(error)) from None
-            raise ModelError(f"{scheme}: {_check.first_line(error)}") from None
-        shapes = {spec.name: spec.shape for spec in signature.inputs}
-        models = {spec.name: spec for spec in subject.graph.outputs}
-
-        def evaluate(sample: dict[str, Array]) -> Answers:
-            # The pass's tensors may differ from the model's in leading ones.
-            features = {name: _plain(value, shapes[name]) for name, value in sample.items()}
-            answers = runner.evaluate(features)
-            return {name: _array(answer, models[name]) for name, answer in answers.items()}
-
-        return evaluate
+        return _evaluator(subject, scheme, os.path.abspath(subject.path), options)
 
     return start
+
+
+def _evaluator(subject: Subject, scheme: str, path: str, options: str) -> Evaluate:
+    """A runner with the signature that a pass would have."""
+    signature = _model.used_signature(subject.model)
+    wanted = {spec.name: spec.shape for spec in subject.graph.inputs}
+    for spec in signature.inputs:
+        if spec.dtype == "str" and not _has_lists(spec.shape, wanted.get(spec.name, ())):
+            raise Absent(f"input {spec.name!r}: a pass cannot give strings of such a shape")
+    address = f"{scheme}:{quote(path)}{options}"
+    try:
+        runner = Runner(address, signature.inputs, signature.outputs)
+    except ValueError as error:
+        if f"there is no scheme '{scheme}:'" in str(error):
+            raise Absent("not in this build") from None
+        raise ModelError(f"{scheme}: {_check.first_line(error)}") from None
+    except BridgeError as error:
+        if "there is no ONNX Runtime" in str(error):
+            raise Absent(_check.first_line(error)) from None
+        raise ModelError(f"{scheme}: {_check.first_line(error)}") from None
+    shapes = {spec.name: spec.shape for spec in signature.inputs}
+    models = {spec.name: spec for spec in subject.graph.outputs}
+
+    def evaluate(sample: dict[str, Array]) -> Answers:
+        # The pass's tensors may differ from the model's in leading ones.
+        features = {name: _plain(value, shapes[name]) for name, value in sample.items()}
+        answers = runner.evaluate(features)
+        return {name: _array(answer, models[name]) for name, answer in answers.items()}
+
+    return evaluate
 
 
 def _has_lists(given: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
@@ -138,4 +168,5 @@ ENGINES: dict[str, Callable[[Subject], Evaluate]] = {
     "reference": _reference,
     "onnxruntime": _onnxruntime,
     "onnx": _runner("onnx"),
+    "native": _native,
 }

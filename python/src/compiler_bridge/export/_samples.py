@@ -17,7 +17,7 @@ Ranges = Mapping[str, tuple[float, float]]
 
 _WORDS = ("", "main", "loop.body", "entry", "x86_64", "foo bar", "a", "_Z3addii", "öl", "vector")
 # What dynamic extents are, in turn.
-_EXTENTS = (3, 1, 7, 2, 16, 5)
+EXTENTS = (3, 1, 7, 2, 16, 5)
 _MAX_ELEMENTS = 1 << 26
 
 
@@ -66,7 +66,7 @@ def samples(
             names = iter((extents or {}).get(spec.name, ()))
             turn = [named.get(next(names, ""), 0) if e < 0 else 0 for e in spec.shape]
             shape = tuple(
-                _EXTENTS[(i + turn[d]) % len(_EXTENTS)] if extent < 0 else extent
+                EXTENTS[(i + turn[d]) % len(EXTENTS)] if extent < 0 else extent
                 for d, extent in enumerate(spec.shape)
             )
             sample[spec.name] = _values(spec, shape, ranges.get(spec.name), generator)

@@ -77,6 +77,4 @@ def squeezed(g: Builder, value: Value, axes: Sequence[int]) -> Value:
         if value.shape[axis] != ONE:
             g.fail(f"axis {axis} has extent {value.shape[axis]}, not 1")
     value = g.stored(value)
-    return g.view(
-        value, tuple(value.shape[i] for i in keep), tuple(value.strides[i] for i in keep)
-    )
+    return g.view(value, tuple(value.shape[i] for i in keep), tuple(value.strides[i] for i in keep))

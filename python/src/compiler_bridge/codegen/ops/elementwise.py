@@ -165,8 +165,9 @@ def _prelu(g: Builder, node: Node) -> Value:
     value, slope = node[0], node[1]
     if value.dtype.kind != "f":
         scaled = g.map("mul", value, slope)
-        return g.map("where", g.compare("lt", value, g.scalar(0, value)), scaled, value,
-                     dtype=value.dtype)
+        return g.map(
+            "where", g.compare("lt", value, g.scalar(0, value)), scaled, value, dtype=value.dtype
+        )
     above, below = _parts(g, value)
     return g.map("add", above, g.map("mul", below, slope))
 
@@ -229,5 +230,3 @@ def _gelu(g: Builder, node: Node) -> Value:
 def _softsign(g: Builder, node: Node) -> Value:
     value = node[0]
     return g.map("div", value, g.map("add", g.map("abs", value), g.scalar(1, value)))
-
-

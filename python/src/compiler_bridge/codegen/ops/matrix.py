@@ -69,11 +69,7 @@ def _plain(g: Builder, left: Value, right: Value, shape: Shape) -> Value:
     step = f"T = intAdd(T, intMul(A0[{a}], A1[{b}]));"
     if left.dtype.kind == "f":
         step = f"T += A0[{a}] * A1[{b}];"
-    body = (
-        f"{kind} T = 0;\n"
-        f"for (int64_t K = 0; K < {left.shape[-1]}; ++K)\n{step}\n"
-        "*Y0++ = T;"
-    )
+    body = f"{kind} T = 0;\nfor (int64_t K = 0; K < {left.shape[-1]}; ++K)\n{step}\n*Y0++ = T;"
     code = loops(indices, shape, body)
     return g.kernel("MatMul", [(left.dtype, shape)], [left, right], code, needs=["elements"])[0]
 

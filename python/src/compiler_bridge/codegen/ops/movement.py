@@ -177,9 +177,7 @@ def _slice(g: Builder, node: Node) -> Value:
         starts, ends = node.extents(1, "the starts"), node.extents(2, "the ends")
         axes, steps = node.numbers(3, "the axes"), node.numbers(4, "the steps")
     axes = range(len(starts)) if axes is None else axes
-    for start, end, axis, step in zip(
-        starts, ends, axes, steps or [1] * len(starts), strict=False
-    ):
+    for start, end, axis, step in zip(starts, ends, axes, steps or [1] * len(starts), strict=False):
         if step == 0:
             g.fail("a step is 0")
         axis = node.checked_axis(axis, value.rank)

@@ -77,9 +77,7 @@ def _constant(g: Builder, value: Value, pads: Pads, fill: Value) -> Value:
     return out
 
 
-def _repeated(
-    g: Builder, value: Value, axis: int, low: Extent, high: Extent, mode: str
-) -> Value:
+def _repeated(g: Builder, value: Value, axis: int, low: Extent, high: Extent, mode: str) -> Value:
     """With copies of what lies inside."""
     extent = value.shape[axis]
     if mode == "edge":
