@@ -76,7 +76,7 @@ def main(words: list[str]) -> int:
         "--operators",
         action=_ListOperators,
         nargs=0,
-        help="print the operators that are supported; others are too, if ONNX defines them by these",
+        help="print the operators that are supported; ONNX defines others by these, which work, too",
     )
     return run(parser, words, _compile)
 
