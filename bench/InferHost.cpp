@@ -5,21 +5,21 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// DIR is a model's folder (see _infer_models.py), BARE an ONNX file for the
-// bare C API or `-`. Each prints one JSON object:
-//   InferHost latency RUNNER BARE DIR THREADS SECONDS   time per evaluation
-//   InferHost scaling RUNNER BARE DIR SECONDS   two threads compared with one
-//   InferHost open RUNNER DIR, InferHost open-bare BARE DIR   time to open
-//   InferHost maps RUNNER DIR   whether ONNX Runtime gets loaded
+// DIR is a model's folder (see _infer_models.py), a SIDE `NAME=WAY`: a way to
+// ask (see InferSide.h) and its name in what is printed, one JSON object.
+//   InferHost latency DIR THREADS SECONDS SIDE...   time per evaluation
+//   InferHost scaling DIR SECONDS SIDE...   two threads compared with one
+//   InferHost check DIR WAY   one answer
+//   InferHost open DIR WAY   time to open
+//   InferHost maps DIR RUNNER   whether ONNX Runtime gets loaded
 //
 //===----------------------------------------------------------------------===//
-#include "InferAsker.h"
+#include "InferSide.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <optional>
 #include <thread>
 
 #include <pthread.h>
@@ -53,13 +53,6 @@ double clockCost() {
     Costs.push_back(microseconds(Clock::now()));
   return median(Costs);
 }
-
-/// One of those that are measured in turn.
-struct Side {
-  const char *Name;
-  std::function<std::unique_ptr<Asker>()> Make; // on the thread that asks
-  bool Checked = true;
-};
 
 /// Runs Body(I) on threads that keep to a core of their own.
 void onThreads(size_t Count, const std::function<void(size_t)> &Body) {
@@ -108,57 +101,79 @@ private:
   pthread_barrier_t B;
 };
 
-/// Evaluations that fill so many microseconds.
+/// Evaluations that fill so many microseconds; of quick ones there are enough
+/// earlier.
 size_t countFor(Asker &A, const InferModel &I, double Us) {
+  constexpr size_t Enough = 1'000;
   for (size_t K = 0; K < 20; ++K)
     A.ask(I.features(K));
   auto Begin = Clock::now();
   for (size_t K = 0; K < 20; ++K)
     A.ask(I.features(K));
-  return std::max<size_t>(size_t(Us * 20 / microseconds(Begin)), 1);
+  return std::clamp<size_t>(size_t(Us * 20 / microseconds(Begin)), 1, Enough);
+}
+
+/// Times of one side, of one thread or of all.
+struct Latency {
+  std::vector<double> Us;
+  size_t Wrong = 0;
+};
+
+void printLatencies(const std::vector<Side> &Sides,
+                    const std::vector<std::vector<Latency>> &OfThreads) {
+  std::printf("{");
+  for (size_t S = 0; S < Sides.size(); ++S) {
+    Latency Sum;
+    for (const std::vector<Latency> &Mine : OfThreads) {
+      Sum.Us.insert(Sum.Us.end(), Mine[S].Us.begin(), Mine[S].Us.end());
+      Sum.Wrong += Mine[S].Wrong;
+    }
+    std::printf("%s\"%s\": {\"median_us\": %.4f, \"p99_us\": %.4f, "
+                "\"wrong\": %zu, \"evaluations\": %zu}",
+                S ? ", " : "", Sides[S].Name.c_str(), median(Sum.Us),
+                quantile(Sum.Us, 0.99), Sum.Wrong, Sum.Us.size());
+  }
+  std::printf("}\n");
 }
 
 int measureLatency(const std::vector<Side> &Sides, const InferModel &I,
                    size_t Threads, double Seconds) {
-  // Short, so that what disturbs one side disturbs the other; but threads take
+  // Short, so that what disturbs one side disturbs the others; but threads take
   // a while to start together.
   const double BlockUs = Threads > 1 ? 4'000 : 1'000;
-  struct Measured {
-    std::vector<double> Us;
-    size_t Wrong = 0;
-  };
-  std::vector<std::vector<Measured>> All(Threads,
-                                         std::vector<Measured>(Sides.size()));
+  std::vector<std::vector<Latency>> All(Threads,
+                                        std::vector<Latency>(Sides.size()));
   const double Clocks = clockCost();
   size_t Rounds = std::max<size_t>(
       size_t(Seconds * 1e6 / BlockUs / double(Sides.size())), 3);
   std::atomic<size_t> End = Rounds; // earlier on a machine that others use
-  size_t Block = 0;
+  std::vector<size_t> Block(Sides.size());
   Barrier Together(Threads);
   onThreads(Threads, [&](size_t Me) {
     std::vector<std::unique_ptr<Asker>> Askers;
     for (const Side &S : Sides)
       Askers.push_back(S.Make());
     if (Me == 0)
-      Block = countFor(*Askers[0], I, BlockUs);
+      for (size_t S = 0; S < Sides.size(); ++S)
+        Block[S] = countFor(*Askers[S], I, BlockUs);
     Together.wait();
-    for (std::unique_ptr<Asker> &A : Askers)
-      for (size_t K = 0; K < Block; ++K)
-        A->ask(I.features(K));
-    for (Measured &M : All[Me])
-      M.Us.reserve(Rounds * Block);
+    for (size_t S = 0; S < Sides.size(); ++S) {
+      for (size_t K = 0; K < Block[S]; ++K)
+        Askers[S]->ask(I.features(K));
+      All[Me][S].Us.reserve(Rounds * Block[S]);
+    }
     size_t Turn = Me; // threads ask different questions at a time
     auto Start = Clock::now();
     for (size_t Round = 0; Round < End; ++Round) {
       for (size_t J = 0; J < Sides.size(); ++J) {
-        size_t S = (Round + J) % Sides.size(); // neither is always the first
-        Measured &M = All[Me][S];
+        size_t S = (Round + J) % Sides.size(); // none is always the first
+        Latency &L = All[Me][S];
         Together.wait();
-        for (size_t K = 0; K < Block; ++K, ++Turn) {
+        for (size_t K = 0; K < Block[S]; ++K, ++Turn) {
           auto Begin = Clock::now();
           Span<const float> Y = Askers[S]->ask(I.features(Turn));
-          M.Us.push_back(microseconds(Begin) - Clocks);
-          M.Wrong += !I.isAnswer(Turn, Y);
+          L.Us.push_back(microseconds(Begin) - Clocks);
+          L.Wrong += !I.isAnswer(Turn, Y);
         }
       }
       // The others may be in this round or on their way to the next.
@@ -166,19 +181,7 @@ int measureLatency(const std::vector<Side> &Sides, const InferModel &I,
         End = std::min(Round + 2, Rounds);
     }
   });
-  std::printf("{");
-  for (size_t S = 0; S < Sides.size(); ++S) {
-    Measured Sum;
-    for (std::vector<Measured> &Mine : All) {
-      Sum.Us.insert(Sum.Us.end(), Mine[S].Us.begin(), Mine[S].Us.end());
-      Sum.Wrong += Mine[S].Wrong;
-    }
-    std::printf("%s\"%s\": {\"median_us\": %.4f, \"p99_us\": %.4f, "
-                "\"wrong\": %zu, \"evaluations\": %zu}",
-                S ? ", " : "", Sides[S].Name, median(Sum.Us),
-                quantile(Sum.Us, 0.99), Sum.Wrong, Sum.Us.size());
-  }
-  std::printf("}\n");
+  printLatencies(Sides, All);
   return 0;
 }
 
@@ -250,7 +253,7 @@ int measureScaling(const std::vector<Side> &Sides, const InferModel &I,
   for (size_t S = 0; S < Sides.size(); ++S)
     std::printf(
         ", \"%s\": {\"per_s\": %.1f, \"scaling\": %.4f, \"of_spin\": %.4f}",
-        Sides[S].Name, Typical([&](size_t K) { return Rate[S][K]; }),
+        Sides[S].Name.c_str(), Typical([&](size_t K) { return Rate[S][K]; }),
         Typical([&](size_t K) { return Scaling[S][K]; }),
         Typical([&](size_t K) { return Scaling[S][K] / Scaling.back()[K]; }));
   std::printf("}\n");
@@ -258,17 +261,29 @@ int measureScaling(const std::vector<Side> &Sides, const InferModel &I,
 }
 
 /// The first opening of a process, with whatever it loads, and later ones.
-template <typename Opener> int measureOpening(const Opener &Open) {
+int measureOpening(const std::string &Way, const InferModel &I) {
+  auto Open = [&] {
+    Side S = openSide("", Way, I);
+    std::unique_ptr<Asker> A = S.Make();
+    return std::pair(std::move(S), std::move(A)); // destroyed in reverse
+  };
   auto Begin = Clock::now();
   auto First = Open();
   double Cold = microseconds(Begin);
   std::vector<double> Warm;
-  for (int I = 0; I < 30; ++I) {
+  for (int K = 0; K < 30; ++K) {
     Begin = Clock::now();
     auto Another = Open();
     Warm.push_back(microseconds(Begin));
   }
   std::printf("{\"cold_us\": %.1f, \"warm_us\": %.1f}\n", Cold, median(Warm));
+  return 0;
+}
+
+/// Opens, asks once; fails as a measurement would.
+int check(const std::string &Way, const InferModel &I) {
+  bool Right = I.isAnswer(0, openSide("", Way, I).Make()->ask(I.features(0)));
+  std::printf("{\"right\": %s}\n", Right ? "true" : "false");
   return 0;
 }
 
@@ -301,54 +316,32 @@ int showMaps(const std::string &Runner, const InferModel &I) {
 int main(int Count, char **Arguments) {
   std::vector<std::string> A(Arguments + 1, Arguments + Count);
   const std::string Mode = A.empty() ? "" : A[0];
-  if (Mode == "open" && A.size() == 3) {
-    InferModel I(A[2]);
-    return measureOpening([&] {
-      Model M = openModel(A[1], I);
-      return std::make_unique<RunnerAsker>(M);
-    });
-  }
+  if (Mode == "open" && A.size() == 3)
+    return measureOpening(A[2], InferModel(A[1]));
+  if (Mode == "check" && A.size() == 3)
+    return check(A[2], InferModel(A[1]));
   if (Mode == "maps" && A.size() == 3)
-    return showMaps(A[1], InferModel(A[2]));
-#ifdef CBRIDGE_BENCH_ORT
-  if (Mode == "open-bare" && A.size() == 3) {
-    InferModel I(A[2]);
-    return measureOpening([&] {
-      auto Session = std::make_unique<BareSession>(A[1]);
-      auto Asker = std::make_unique<BareAsker>(*Session, I);
-      return std::pair(std::move(Session), std::move(Asker));
-    });
-  }
-#endif
-  if ((Mode == "latency" && A.size() == 6) ||
-      (Mode == "scaling" && A.size() == 5)) {
-    InferModel I(A[3]);
+    return showMaps(A[2], InferModel(A[1]));
+  const size_t SidesAt = Mode == "latency" ? 4 : 3;
+  if ((Mode == "latency" || Mode == "scaling") && A.size() > SidesAt) {
+    InferModel I(A[1]);
     std::vector<Side> Sides;
-    std::optional<Model> M;
-    if (A[1] != "-") {
-      M = openModel(A[1], I);
+    for (size_t K = SidesAt; K < A.size(); ++K) {
+      size_t Equals = A[K].find('=');
       Sides.push_back(
-          {"ours", [&] { return std::make_unique<RunnerAsker>(*M); }});
+          openSide(A[K].substr(0, Equals), A[K].substr(Equals + 1), I));
     }
-#ifdef CBRIDGE_BENCH_ORT
-    std::unique_ptr<BareSession> Bare;
-    if (A[2] != "-") {
-      Bare = std::make_unique<BareSession>(A[2]);
-      Sides.push_back(
-          {"bare", [&] { return std::make_unique<BareAsker>(*Bare, I); }});
-    }
-#endif
     if (Mode == "latency")
-      return measureLatency(Sides, I, std::stoul(A[4]), std::stod(A[5]));
+      return measureLatency(Sides, I, std::stoul(A[2]), std::stod(A[3]));
     Sides.push_back(
         {"spin", [] { return std::make_unique<SpinAsker>(); }, false});
-    return measureScaling(Sides, I, std::stod(A[4]));
+    return measureScaling(Sides, I, std::stod(A[2]));
   }
   std::fprintf(stderr,
-               "usage: InferHost latency RUNNER BARE DIR THREADS SECONDS\n"
-               "       InferHost scaling RUNNER BARE DIR SECONDS\n"
-               "       InferHost open RUNNER DIR\n"
-               "       InferHost open-bare BARE DIR\n"
-               "       InferHost maps RUNNER DIR\n");
+               "usage: InferHost latency DIR THREADS SECONDS NAME=WAY...\n"
+               "       InferHost scaling DIR SECONDS NAME=WAY...\n"
+               "       InferHost check DIR WAY\n"
+               "       InferHost open DIR WAY\n"
+               "       InferHost maps DIR RUNNER\n");
   return 2;
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import subprocess
 import warnings
@@ -26,6 +27,18 @@ _CTYPES = {
 }
 
 
+_NAME = "the_model_of_emx"
+
+
+@functools.cache
+def _compiler() -> Any:
+    """One for all models: it takes seconds to read its templates."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from emx_onnx_cgen.compiler import Compiler, CompilerOptions
+    return Compiler(CompilerOptions(model_name=_NAME, large_weight_threshold=0))
+
+
 @dataclass(frozen=True)
 class Foreign:
     header: str
@@ -38,12 +51,7 @@ def foreign(model: onnx.ModelProto, name: str, sample: Mapping[str, Array]) -> F
     """The model for the extents of one sample, or none if there is something that emx lacks."""
     fixed = _fixed(model, sample)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            from emx_onnx_cgen.compiler import Compiler, CompilerOptions
-
-            options = CompilerOptions(model_name=f"{name}_c", large_weight_threshold=0)
-            text = Compiler(options).compile(fixed)
+        text = _compiler().compile(fixed).replace(_NAME, f"{name}_c")
     except Exception:
         return None
     graph = onnx.shape_inference.infer_shapes(fixed, data_prop=True).graph

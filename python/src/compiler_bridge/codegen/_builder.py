@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -15,6 +16,7 @@ from ._extent import (
     constants,
     dense_strides,
     product,
+    reshaped_strides,
     shape_of,
     shape_text,
 )
@@ -32,7 +34,8 @@ from ._ir import (
     Value,
     whole,
 )
-from ._types import BOOL, INT64, DType
+from ._names import text_of
+from ._types import BOOL, DType, ctype
 
 
 class Unsupported(ModelError):  # noqa: N818 - what it is
@@ -52,7 +55,26 @@ class Builder:
         self._count = 0
 
     def fail(self, reason: str) -> NoReturn:
-        raise Unsupported(f"{self.node}: {reason}")
+        raise Unsupported(f"{self.node}: {_plain(reason)}")
+
+    def message(self, reason: str) -> str:
+        """What a Kernel that fails returns: C++."""
+        return f'"{text_of(self.node)}: {text_of(reason)}"'
+
+    def require(self, extent: Extent, limit: int | None = 2) -> None:
+        """That it is not negative: if that is not known, evaluation fails where it is.
+
+        `limit`: models are refused that need inputs larger than this.
+        """
+        lowest = extent.minimum(self.program.maxima)
+        if lowest >= 0:
+            return
+        number = dict(extent.terms).get((), 0)
+        text = _plain(f"{extent - number} >= {-number}")
+        if extent.constant is not None or (limit is not None and lowest < -limit):
+            self.fail(f"{text} is not known before the model runs")
+        code = f"if ({extent} < 0)\nreturn {self.message(f'needs {text}')};"
+        self.add(Kernel(self.node, "Require", [], [], code, fails=True))
 
     # Values.
 
@@ -82,8 +104,11 @@ class Builder:
                 known = self._stored[id(value.constant)] = (value.constant, buffer)
             return whole(known[1], value.shape)
         assert value.extents is not None
-        lines = [f"Y0[{i}] = {each};" for i, each in enumerate(value.extents.flat)]
-        return self.kernel("Extents", [(INT64, value.shape)], [], "\n".join(lines))[0]
+        kind = ctype(value.dtype)
+        lines = [
+            f"Y0[{i}] = static_cast<{kind}>({each});" for i, each in enumerate(value.extents.flat)
+        ]
+        return self.kernel("Extents", [(value.dtype, value.shape)], [], "\n".join(lines))[0]
 
     def contiguous(self, value: Value) -> Value:
         """In memory, in row-major order without gaps."""
@@ -95,8 +120,11 @@ class Builder:
     def reshape(self, value: Value, shape: Shape) -> Value:
         if value.constant is not None and (known := constants(shape)) is not None:
             return self.constant(value.constant.reshape(known), weight=value.weight)
-        value = self.contiguous(value)
-        return Value(value.dtype, shape, value.buffer, dense_strides(shape), value.offset)
+        value = self.stored(value)
+        strides = reshaped_strides(value.shape, value.strides, shape)
+        if strides is None:
+            value, strides = self.contiguous(value), dense_strides(shape)
+        return Value(value.dtype, shape, value.buffer, strides, value.offset)
 
     def transpose(self, value: Value, order: Sequence[int]) -> Value:
         value = self.stored(value)
@@ -137,7 +165,7 @@ class Builder:
 
     def expr(self, value: Value, shape: Shape) -> Expr:
         """An element of the value, at the place of an element of the shape."""
-        if value.constant is not None and value.constant.size == 1 and not value.weight:
+        if value.constant is not None and not value.weight and _uniform(value.constant):
             return Literal(value.constant.reshape(-1)[0], value.dtype)
         return Load(self.broadcast(value, shape))
 
@@ -191,6 +219,19 @@ class Builder:
             )
         )
         return made
+
+
+def _plain(text: str) -> str:
+    """Symbols as users know them."""
+    return re.sub(r"\bN_", "", text)
+
+
+def _uniform(array: Array) -> bool:
+    """Whether all elements are the same, to the bit."""
+    if array.size <= 1:
+        return array.size == 1
+    bits = np.ascontiguousarray(array).reshape(-1).view(f"V{array.dtype.itemsize}")
+    return bool((bits == bits[0]).all())
 
 
 def loop(index: str, extent: Extent, body: str) -> str:

@@ -145,7 +145,7 @@ class Emitter:
         same = not value.shape or value.shape[-1] == ONE or value.strides[-1] == Extent.of(0)
         if same:
             return f"splat<{kind}>({value.buffer}[{place}])"
-        return f"read<{kind}>({value.buffer} + ({place}))"
+        return f"read<{kind}>({address(value, indices)})"
 
     def call(self, call: Call, arguments: list[str]) -> str:
         scalar = SCALARS[call.function]
@@ -169,11 +169,12 @@ class Emitter:
         indices = [f"I{axis}" for axis in range(rank)]
         lines, name = self.statements(expr, indices, "scalar")
         scalar = "\n".join([*lines, f"{out.buffer}[{out.at(indices)}] = {name};"])
-        if not rank or not is_vector(expr) or not has_vectors(out.shape[-1]):
+        vectors = rank and out.strides[-1] == ONE and has_vectors(out.shape[-1])
+        if not vectors or not is_vector(expr):
             return pointers + loops(indices, out.shape, scalar)
         self.needs.add("vec")
         lines, name = self.statements(expr, indices, "vector")
-        vector = "\n".join([*lines, f"store({out.buffer} + ({out.at(indices)}), {name});"])
+        vector = "\n".join([*lines, f"store({address(out, indices)}, {name});"])
         last, extent = indices[-1], out.shape[-1]
         inner = (
             f"int64_t {last} = 0;\n"
@@ -192,8 +193,8 @@ class Emitter:
         m, n = out.shape[-2:]
         k = left.shape[-1]
         epilogue = self.epilogue(result, outer)
-        place = f"{left.buffer} + ({left.at([*outer, '0', '0'])})"
-        target = f"{out.buffer} + ({out.at([*outer, '0', '0'])})"
+        first = [*outer, "0", "0"]
+        place, target = address(left, first), address(out, first)
         if gemm.rows:
             call = (
                 f"gemmRows({m}, {n}, {k}, {place}, {left.strides[-2]}, "
@@ -202,7 +203,7 @@ class Emitter:
         else:
             call = (
                 f"gemm({m}, {n}, {k}, {place}, {left.strides[-2]}, {left.strides[-1]}, "
-                f"{right.buffer} + ({right.at([*outer, '0', '0'])}), {right.strides[-2]}, nullptr, "
+                f"{address(right, first)}, {right.strides[-2]}, nullptr, "
                 f"{target}, {out.strides[-2]}, {epilogue});"
             )
         return pointers + loops(outer, out.shape[:-2], call)
@@ -243,6 +244,12 @@ class Emitter:
                     where = self.place(value.buffer, writable)
                     lines.append(f"{const}{ctype(value.dtype)} *{letter}{i} = {where};\n")
         return "".join(lines) + kernel.code
+
+
+def address(value: Value, indices: Sequence[str]) -> str:
+    """Of an element."""
+    place = value.at(indices)
+    return str(value.buffer) if place == "0" else f"{value.buffer} + {place}"
 
 
 def _symbols(value: Value) -> set[str]:

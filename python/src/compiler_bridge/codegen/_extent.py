@@ -84,6 +84,10 @@ class Extent:
         """A bound: what it is when everything that adds to it is as large as it can be."""
         return Extent(tuple((m, f) for m, f in self.terms if f > 0)).at(maxima)
 
+    def minimum(self, maxima: Mapping[str, int]) -> int:
+        """The same from below."""
+        return Extent(tuple((m, f) for m, f in self.terms if f < 0 or not m)).at(maxima)
+
     def __str__(self) -> str:
         """As C++ and people write it."""
         text = ""
@@ -122,6 +126,38 @@ def dense_strides(shape: Shape) -> Shape:
         strides.append(step)
         step = step * extent
     return tuple(reversed(strides))
+
+
+def reshaped_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
+    """Of the same elements in another shape, if strides can say it."""
+    one = Extent.of(1)
+    old = [pair for pair in zip(shape, strides, strict=True) if pair[0] != one]
+    result: list[Extent] = [one] * len(wanted)
+    done = 0
+    axis = 0
+    while axis < len(wanted):
+        if wanted[axis] == one:
+            axis += 1
+            continue
+        if done == len(old):
+            return None
+        # The fewest axes of both that hold as many elements.
+        begin, (have, stride) = axis, old[done]
+        done, want, axis = done + 1, wanted[axis], axis + 1
+        while have != want:
+            if have.divided_by(want) is not None and axis < len(wanted):
+                want, axis = want * wanted[axis], axis + 1
+            elif want.divided_by(have) is not None and done < len(old):
+                extent, inner = old[done]
+                if stride != inner * extent:
+                    return None
+                have, stride, done = have * extent, inner, done + 1
+            else:
+                return None
+        for each in reversed(range(begin, axis)):
+            result[each] = stride
+            stride = stride * wanted[each]
+    return tuple(result) if done == len(old) else None
 
 
 def constants(shape: Iterable[Extent]) -> tuple[int, ...] | None:

@@ -12,12 +12,15 @@ from ..export import _operators
 from ._builder import Builder
 from ._extent import Extent, shape_of
 from ._ir import Array, Value
-from ._types import INT64, supported
+from ._types import INT32, INT64, DType, supported
 
 # Whose results are not a function of their inputs, or would only be copied.
 _NEVER = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial"}
 _NEVER |= {"Bernoulli", "Dropout", "If", "Loop", "Scan"}
 _LARGEST = 1 << 26  # elements
+# Those that need more memory than their inputs; they are quick.
+_GROWING = {"ConstantOfShape", "Expand", "EyeLike", "OneHot", "Pad", "Range", "Tile"}
+_LARGEST_GROWN = 1 << 12
 
 
 def fold(
@@ -37,10 +40,11 @@ def fold(
     except Exception:
         return None  # the operator's own function says what is wrong
     values = []
+    largest = _LARGEST_GROWN if proto.op_type in _GROWING else _LARGEST
     weight = any(value is not None and value.weight for value in inputs)
     for array in results:
         array = np.asarray(array)
-        if not supported(array.dtype) or array.size > _LARGEST:
+        if not supported(array.dtype) or array.size > largest:
             return None
         values.append(g.constant(array, weight=weight))
     return values
@@ -63,7 +67,8 @@ def _evaluate(onnx: Any, proto: Any, feeds: dict[str, Array | None], opset: int)
         [helper.make_tensor_value_info(name, undefined, None) for name in outputs],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid(proto.domain, opset)])
-    evaluator = onnx.reference.ReferenceEvaluator(model, new_ops=_operators.reference_operators())
+    ours = _operators.reference_operators()  # which imports onnx.reference, too
+    evaluator = onnx.reference.ReferenceEvaluator(model, new_ops=ours)
     found = iter(evaluator.run(outputs, feeds))
     return [next(found) if name else np.zeros(0, np.float32) for name in proto.output]
 
@@ -95,10 +100,13 @@ def fold_extents(
         return None
     if proto.op_type == "Equal":
         return [g.constant(np.asarray(results, np.bool_))]
-    return [symbolic(g, results)]
+    if proto.op_type == "Cast":
+        return [symbolic(g, results, INT32 if attributes["to"] == _INT32 else INT64)]
+    dtype = next(v.dtype for v in inputs if v is not None and v.extents is not None)
+    return [symbolic(g, results, dtype)]
 
 
-def symbolic(g: Builder, extents: Any) -> Value:
+def symbolic(g: Builder, extents: Any, dtype: DType = INT64) -> Value:
     """An integer tensor of extents; a constant, if none varies."""
     array = np.empty(np.shape(extents), object)
     array[...] = extents
@@ -106,11 +114,12 @@ def symbolic(g: Builder, extents: Any) -> Value:
         array[place] = Extent.of(array.item(place))
     numbers = [each.constant for each in array.flat]
     if None not in numbers:
-        return g.constant(np.array(numbers, np.int64).reshape(array.shape))
-    return Value(INT64, shape_of(array.shape), extents=array)
+        return g.constant(np.array(numbers, dtype).reshape(array.shape))
+    return Value(dtype, shape_of(array.shape), extents=array)
 
 
 Operands = list[Array]
+_INT32, _INT64 = 6, 7  # as ONNX counts types
 
 
 def _extents(array: Array) -> Array:
@@ -200,7 +209,7 @@ _SYMBOLIC: dict[str, Any] = {
     "Sub": lambda x, _: _extents(x[0]) - _extents(x[1]),
     "Mul": lambda x, _: _extents(x[0]) * _extents(x[1]),
     "Div": lambda x, _: _divide(x[0], x[1]),
-    "Cast": lambda x, a: x[0] if a["to"] in (6, 7) else 1 / 0,
+    "Cast": lambda x, a: x[0] if a["to"] in (_INT32, _INT64) else 1 / 0,
     "Concat": lambda x, a: np.concatenate([_extents(each) for each in x], a["axis"]),
     "Equal": lambda x, _: _equal(x[0], x[1]),
     "Expand": lambda x, _: np.broadcast_to(

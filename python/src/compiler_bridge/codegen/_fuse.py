@@ -54,7 +54,9 @@ def remove_unused(program: Program) -> None:
     used = {value.buffer for _, value in program.outputs}
     body: list[Instruction] = []
     for instruction in reversed(program.body):
-        if any(value.buffer in used for value in instruction.writes()):
+        outs = instruction.writes()
+        # Those without outputs check something.
+        if not outs or any(v.buffer in used and v.size.constant != 0 for v in outs):
             body.append(instruction)
             used.update(value.buffer for value in instruction.reads())
     program.body = body[::-1]

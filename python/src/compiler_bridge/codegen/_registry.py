@@ -6,9 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from ..export._model import ELEMENT_TYPES
 from ._builder import Builder, Unsupported
 from ._extent import Extent
 from ._ir import Value
+from ._types import CTYPES, DType
 
 Translate = Callable[[Builder, "Node"], Value | Sequence[Value]]
 OPERATORS: dict[tuple[str, str], Translate] = {}
@@ -76,6 +80,14 @@ class Node:
         if value.extents is not None:
             return list(value.extents.reshape(-1))
         raise Unsupported(f"{self.where}: {what} (input {i}) must be known when compiled")
+
+    def element_type(self, name: str) -> DType:
+        """What an attribute's number of ONNX's types means."""
+        wanted = self.attributes[name]
+        for each, number in ELEMENT_TYPES.items():
+            if number == wanted and each in CTYPES:
+                return np.dtype(each)
+        raise Unsupported(f"{self.where}: elements of type number {wanted} are not supported")
 
     def axis(self, rank: int, default: int | None = None) -> int:
         """The attribute `axis`, counted from the front."""

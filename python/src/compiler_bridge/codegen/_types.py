@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -64,11 +63,6 @@ def element(value: Any, dtype: DType) -> str:
     if number == -(2**63):
         return "INT64_MIN"
     return f"{number}{'u' if dtype.kind == 'u' else ''}"
-
-
-def harmless(text: str) -> str:
-    """What can stand between quotes."""
-    return re.sub(r'[^ -~]|["\\?]', "_", text)
 
 
 def _real(value: Any, suffix: str) -> str:

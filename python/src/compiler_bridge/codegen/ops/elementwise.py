@@ -6,7 +6,6 @@ from functools import reduce
 
 import numpy as np
 
-from ...export._model import ELEMENT_TYPES
 from .._builder import Builder
 from .._ir import Value
 from .._registry import Node, operator
@@ -115,11 +114,7 @@ def _where(g: Builder, node: Node) -> Value:
 def _cast(g: Builder, node: Node) -> Value:
     if node.operator == "CastLike":
         return g.cast(node[0], node[1].dtype)
-    wanted = node.attribute("to")
-    names = [name for name, number in ELEMENT_TYPES.items() if number == wanted and name != "str"]
-    if not names:
-        g.fail(f"to an element type that is not supported (number {wanted})")
-    return g.cast(node[0], np.dtype(names[0]))
+    return g.cast(node[0], node.element_type("to"))
 
 
 @operator("Identity", "Dropout")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from .._builder import ONE, Builder, loops
 from .._extent import Extent, Shape, dense_strides
 from .._ir import Call, Index, Literal, Load, Value
+from .._names import text_of
 from .._registry import Node, operator
-from .._types import BOOL, FLOAT, INT64, harmless
+from .._types import BOOL, FLOAT, INT64
 from .reduction import LARGEST, SMALLEST, flattened, start_of
 
 
@@ -86,7 +87,7 @@ def _topk(g: Builder, node: Node) -> list[Value]:
     outs = [(value.dtype, shape), (INT64, shape)]
     code = _topk_code(value, axis, wanted, bool(node.attribute("largest", 1)))
     if spare is None:
-        reason = harmless(f"{g.node}: k is larger than the axis")
+        reason = text_of(f"{g.node}: k is larger than the axis")
         code = f'if ({wanted} > {count})\nreturn "{reason}";\n{code}'
     scratch = [(INT64, (wanted,))]
     return g.kernel(
