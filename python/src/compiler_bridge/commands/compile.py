@@ -84,7 +84,7 @@ def main(words: list[str]) -> int:
 class _ListOperators(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         names = sorted(f"{domain}::{name}" if domain else name for domain, name in OPERATORS)
-        print(textwrap.fill(" ".join([*names, "Constant"]), 100))
+        print(textwrap.fill(" ".join(names), 100))
         parser.exit()
 
 
