@@ -76,7 +76,7 @@ def main(words: list[str]) -> int:
         "--operators",
         action=_ListOperators,
         nargs=0,
-        help="print the operators that are supported; ONNX defines others by these, which work, too",
+        help="print the operators that are supported; those that ONNX defines by them are, too",
     )
     return run(parser, words, _compile)
 
