@@ -206,9 +206,9 @@ class _Recurrent:
             "InputForget": _flag(node.attribute("input_forget", 0)),
             "LinearBeforeReset": _flag(self.linear_before_reset),
         }
-        lines = [f"A.{name} = {text};" for name, text in fields.items()]
-        body = "\n".join(lines)
-        return f"{{\nRecurrence<{hidden}> A = {{}};\n{body}\n{node.operator.lower()}(A, {functions});\n}}"
+        body = "\n".join(f"A.{name} = {text};" for name, text in fields.items())
+        call = f"{node.operator.lower()}(A, {functions});"
+        return f"{{\nRecurrence<{hidden}> A = {{}};\n{body}\n{call}\n}}"
 
     def clip(self) -> str:
         clip = self.node.attribute("clip")
