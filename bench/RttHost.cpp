@@ -7,8 +7,9 @@
 //
 // RttHost measure RUNNER FLOOR REPETITIONS [SMALL]: asks RUNNER and, in turn, a
 // floor (see Floor.h), and prints one JSON object; SMALL is the runner for
-// small trips, if it is another. RttHost memory RUNNER MESSAGES PID: growth of
-// both processes.
+// small trips, if it is another. `measure-padded`: RUNNER takes vectors of the
+// largest size only, so zeros follow. RttHost memory RUNNER MESSAGES PID:
+// growth of both processes.
 //
 //===----------------------------------------------------------------------===//
 #include "AllocationCount.h"
@@ -38,6 +39,7 @@ using Ask = std::function<float(Span<const float>)>;
 struct Measured {
   std::vector<double> TotalMs, MedianUs, P99Us;
   size_t Wrong = 0;
+  size_t StudyAllocations = 0; // of the latest study
 };
 
 std::vector<float> randomVector(size_t Size) {
@@ -64,12 +66,14 @@ double quantile(std::vector<double> Values, double Q) {
 void study(const Ask &Trip, Measured &M,
            const std::vector<std::vector<float>> &Vectors) {
   double Total = 0;
+  size_t Before = bench::allocationCount();
   for (const std::vector<float> &X : Vectors) {
     auto Begin = Clock::now();
     float Y = Trip(X);
     Total += microseconds(Begin);
     M.Wrong += !bench::isDot(Y, X);
   }
+  M.StudyAllocations = bench::allocationCount() - Before;
   M.TotalMs.push_back(Total / 1e3);
 }
 
@@ -101,14 +105,29 @@ MLModelRunner open(const std::string &Text, std::vector<int64_t> Shape) {
   return M->runner();
 }
 
-float ask(MLModelRunner &R, Span<const float> X) {
-  R.populateFeatures(std::pair{"x", X});
+float evaluate(MLModelRunner &R) {
   Expected<float> Y = R.evaluate<float>();
   if (!Y) {
     std::fprintf(stderr, "%s\n", Y.status().toString().c_str());
     std::exit(1);
   }
   return *Y;
+}
+
+float ask(MLModelRunner &R, Span<const float> X) {
+  R.populateFeatures(std::pair{"x", X});
+  return evaluate(R);
+}
+
+/// A model for vectors of one size: zeros follow where the last vector, of
+/// LastSize, was longer.
+float askPadded(MLModelRunner &R, Span<const float> X, size_t &LastSize) {
+  Span<float> All = R.getTensor<float>(0);
+  std::copy(X.begin(), X.end(), All.begin());
+  if (X.size() < LastSize)
+    std::fill(All.begin() + X.size(), All.begin() + LastSize, 0.0f);
+  LastSize = X.size();
+  return evaluate(R);
 }
 
 size_t residentKb(const std::string &Pid) {
@@ -180,7 +199,7 @@ int measureInProcess(const std::string &Text) {
 }
 
 int measure(const std::string &Text, const std::string &FloorSpec,
-            int Repetitions, const std::string &SmallText) {
+            int Repetitions, const std::string &SmallText, bool Padded) {
   std::unique_ptr<bench::Floor> Least =
       bench::Floor::open(FloorSpec, /*Host=*/true);
   Least->rest();
@@ -195,8 +214,11 @@ int measure(const std::string &Text, const std::string &FloorSpec,
   for (int Repetition = 0; Repetition <= Repetitions; ++Repetition) {
     // One pipe carries one session, so the two shapes follow each other.
     {
-      MLModelRunner R = open(Text, {Dynamic});
-      Ask Trip = [&](Span<const float> V) { return ask(R, V); };
+      MLModelRunner R = open(Text, {Padded ? int64_t(Largest) : Dynamic});
+      size_t LastSize = Largest;
+      Ask Trip = [&](Span<const float> V) {
+        return Padded ? askPadded(R, V, LastSize) : ask(R, V);
+      };
       Measured Warm;
       study(Trip, Warm, Vectors);
       study(Trip, Ours, Vectors);
@@ -222,11 +244,11 @@ int measure(const std::string &Text, const std::string &FloorSpec,
   std::printf("{\"total_ms\": %.4f, \"median_us\": %.3f, \"p99_us\": %.3f, "
               "\"floor_total_ms\": %.4f, \"floor_median_us\": %.3f, "
               "\"wrong\": %zu, \"allocs_per_decision\": %.4f, "
-              "\"floor_allocs_per_decision\": %.0f}\n",
+              "\"study_allocs\": %zu, \"floor_allocs_per_decision\": %.0f}\n",
               quantile(Ours.TotalMs, 0.5), quantile(Ours.MedianUs, 0.5),
               quantile(Ours.P99Us, 0.5), quantile(Floor.TotalMs, 0.5),
               quantile(Floor.MedianUs, 0.5), Ours.Wrong + Floor.Wrong,
-              Allocations, FloorAllocations);
+              Allocations, Ours.StudyAllocations, FloorAllocations);
   return 0;
 }
 
@@ -239,9 +261,13 @@ int main(int Count, char **Arguments) {
   if (A.size() == 2 && A[0] == "in-process")
     return measureInProcess(A[1]);
   if ((A.size() == 4 || A.size() == 5) && A[0] == "measure")
-    return measure(A[1], A[2], std::stoi(A[3]), A.size() == 5 ? A[4] : A[1]);
+    return measure(A[1], A[2], std::stoi(A[3]), A.size() == 5 ? A[4] : A[1],
+                   /*Padded=*/false);
+  if (A.size() == 5 && A[0] == "measure-padded")
+    return measure(A[1], A[2], std::stoi(A[3]), A[4], /*Padded=*/true);
   std::fprintf(stderr,
                "usage: RttHost measure RUNNER FLOOR REPETITIONS [SMALL]\n"
+               "       RttHost measure-padded RUNNER FLOOR REPETITIONS SMALL\n"
                "       RttHost in-process RUNNER\n"
                "       RttHost memory RUNNER MESSAGES PEER-PID\n");
   return 2;

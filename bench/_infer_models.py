@@ -23,6 +23,7 @@ RING = 8  # inputs that are asked in turn
 SEED = 42
 HIDDEN, STEPS = 64, 4
 NODES, SEQUENCE = 128, 16
+RTT_SIZES = [64, 50_000]
 Array = np.ndarray[Any, Any]
 Arrays = dict[str, Any]  # of NumPy or of TensorFlow
 
@@ -55,11 +56,13 @@ class Model:
 
 
 def normal(random: np.random.Generator, _: str, shape: list[int]) -> Array:
-    return random.standard_normal(shape).astype(np.float32)
+    values: Array = random.standard_normal(shape).astype(np.float32)
+    return values
 
 
 def layer(random: np.random.Generator, rows: int, columns: int) -> Array:
-    return (random.standard_normal((rows, columns)) / np.sqrt(rows)).astype(np.float32)
+    values: Array = (random.standard_normal((rows, columns)) / np.sqrt(rows)).astype(np.float32)
+    return values
 
 
 def mlp(random: np.random.Generator) -> Model:
@@ -177,7 +180,8 @@ def ggnn(random: np.random.Generator) -> Model:
         if name == "h":
             return normal(random, name, shape)
         edges: Array = (random.random(shape) < 4 / NODES).astype(np.float32)
-        return edges / np.maximum(edges.sum(1, keepdims=True), 1)
+        edges /= np.maximum(edges.sum(1, keepdims=True), 1)
+        return edges
 
     inputs = {"h": [NODES, HIDDEN], "a": [NODES, NODES]}
     return Model("ggnn128", inputs, [NODES, 1], weights, formula, nodes, sample)
@@ -285,6 +289,9 @@ def write_tensorflow(model: Model, folder: Path) -> None:
 
 def make(root: Path, only: list[str], with_tensorflow: bool) -> None:
     """Writes what is not there yet; the stamp says that a folder is complete."""
+    for size in RTT_SIZES:
+        if with_tensorflow and f"rtt{size}" in only:
+            make_rtt_tensorflow(root, size)
     for model in define():
         if model.name not in only:
             continue
@@ -300,6 +307,33 @@ def make(root: Path, only: list[str], with_tensorflow: bool) -> None:
             write_tensorflow(model, folder)
 
 
+def rtt_weights(size: int) -> Array:
+    index = np.arange(size, dtype=np.uint64)
+    weights: Array = ((index * 2654435761) % 2**32 / 2**32 - 0.5).astype(np.float32)
+    return weights
+
+
+def make_rtt_tensorflow(root: Path, size: int) -> None:
+    """rttSIZE/saved: TensorFlow compiles no extents that vary."""
+    folder = root / f"rtt{size}"
+    if (folder / "tflite/output_spec.json").exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {"w": rtt_weights(size)[:, None]}
+    write_tensorflow(
+        Model(
+            folder.name,
+            {"x": [size]},
+            [1],
+            weights,
+            lambda _, w, x: (x["x"][None, :] @ w["w"])[0],
+            [],
+            normal,
+        ),
+        folder,
+    )
+
+
 def make_rtt(folder: Path) -> tuple[Path, Path]:
     """Models of `./dev bench rtt`: for a vector of any size, whose length says how many weights are
     used, and for 64 floats; Dot.h has the same weights."""
@@ -309,8 +343,7 @@ def make_rtt(folder: Path) -> tuple[Path, Path]:
     if all(path.exists() for path in paths):
         return paths
     folder.mkdir(parents=True, exist_ok=True)
-    index = np.arange(50_000, dtype=np.uint64)
-    weights = ((index * 2654435761) % 2**32 / 2**32 - 0.5).astype(np.float32)
+    weights = rtt_weights(50_000)
     zero = numpy_helper.from_array(np.zeros(1, np.int64), "zero")
 
     def write(path: Path, size: int | str, nodes: list[Any], constants: list[Any]) -> None:

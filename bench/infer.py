@@ -3,9 +3,9 @@
 `native-generic`, `native-v3` and `native-fast` are models that `cbridge compile` has made, `hand`
 is vector code written by hand, `onnx`, `tf`, `tflite` our other runners, `bare-ort` ONNX Runtime's
 C API by hand with bound buffers and the options of `onnx`: all in one process, in turn.
-`python-ort` is Python's onnxruntime. Every evaluation gets other features, which are written in the time that is
-measured, and every answer is compared with NumPy's. Then: two threads on one model compared with
-one, and with two threads of mere arithmetic; the time to open a model. Fields of
+`python-ort` is Python's onnxruntime. Every evaluation gets other features, which are written in
+the time that is measured, and every answer is compared with NumPy's. Then: two threads on one model
+compared with one, and with two threads of mere arithmetic; the time to open a model. Fields of
 build/bench/infer.json, infer_goals.json and infer_open.json: docs/benchmarks.md.
 """
 
@@ -21,16 +21,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 from _infer_models import find_library
 from _infer_report import SCALED, Row, draw, judge, print_goals, print_opening, print_table
+from _make import MODELS, OUT, ROOT, make_models, make_tf
 from _native import CompileError, compile_model
 
-ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build/release"
-OUT = ROOT / "build/bench"
-MODELS = OUT / "models"
 NAMES = ["mlp", "fc500", "fc50000", "lstm16", "ggnn128"]
 Missing = dict[tuple[str, str], list[str]]  # engine and reason: models
 
@@ -182,32 +179,6 @@ def measure_opening(repetitions: int, native: str | None) -> Row:
         # The very first process reads the library from disk.
         **{field: statistics.median(values[1:]) for field, values in times.items()},
     }
-
-
-def make_models(names: list[str], tensorflow: bool) -> None:
-    command = [sys.executable, str(ROOT / "bench/_infer_models.py"), str(MODELS), *names]
-    result = subprocess.run(
-        [*command, *(["--tensorflow"] if tensorflow else [])], capture_output=True, text=True
-    )
-    if result.returncode:
-        sys.exit(f"{result.stderr}\ninfer: the models could not be made")
-
-
-def make_tf(names: list[str]) -> None:
-    """Compiles the saved models; one that cannot be has no row, and the runner says so."""
-    if not (ROOT / "cmake/CBridgeTf.cmake").exists():
-        return
-    folder = OUT / "tf"
-    configure = ["cmake", "-S", str(ROOT / "bench/tf"), "-B", str(folder), "-G", "Ninja"]
-    options = [f"-DMODELS={MODELS}", f"-DCBRIDGE_TF_PYTHON={sys.executable}"]
-    with open(OUT / "tf.log", "w") as log:
-        for command in (
-            [*configure, "-DCMAKE_BUILD_TYPE=Release", *options],
-            ["ninja", "-C", str(folder), "-k0", *names],
-        ):
-            if subprocess.run(command, stdout=log, stderr=subprocess.STDOUT).returncode:
-                print(f"infer: tf models were not made, log: {log.name}", file=sys.stderr)
-                return
 
 
 def main() -> None:

@@ -3,8 +3,8 @@
 The published study: random float vectors of 500 to 50,000 elements in steps of 500, one fully
 connected layer, one float back; `total_ms` is the sum of the 100 round trips. `median_us` and
 `p99_us` are of 2,000 round trips of 64 floats. Each row has its floor from the same run: the same
-floats over bare FIFOs, bare shared memory or bare gRPC to the same model, or, for `onnx`, by ONNX
-Runtime's C API, alternating with ours.
+floats over bare FIFOs, bare shared memory or bare gRPC to the same model, or, for what runs in
+process (`onnx`, `native`, `tf`), by ONNX Runtime's C API, alternating with ours.
 `cores` 1: both ends on one core; 2: one each. Fields of build/bench/rtt.json: docs/benchmarks.md.
 """
 
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,11 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from _infer_models import find_library, make_rtt
+from _make import MODELS, OUT, ROOT, make_models, make_tf
+from _native import CompileError, compile_model
 
-ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build/release/bench"
-OUT = ROOT / "build/bench"
-RUNNERS = ["onnx", "pipe", "shm", "grpc-unary", "grpc-stream"]
+RUNNERS = ["onnx", "native", "tf", "pipe", "shm", "grpc-unary", "grpc-stream"]
 Row = dict[str, Any]
 
 
@@ -133,22 +134,39 @@ def measure_constant(core: int) -> Row:
     }
 
 
-def measure_onnx(core: int, repetitions: int) -> Row | None:
-    """In process; the floor is the C API by hand on the same two models."""
-    try:
-        large, small = make_rtt(OUT / "models/rtt")
-    except ImportError as why:
-        print(f"rtt: no row for onnx: {why}", file=sys.stderr)
-        return None
-    runners = [f"onnx:{path}?on_error=fail" for path in (large, small)]
-    floor = f"ort:{large},{small}"
-    try:
-        measured = host(core, "measure", runners[0], floor, str(repetitions), runners[1])
-    except subprocess.CalledProcessError:  # it has said why
-        print("rtt: no row for onnx", file=sys.stderr)
-        return None
+def in_process_runners(tensorflow: bool) -> dict[str, Callable[[], tuple[str, str]]]:
+    """What the study and what the small trips open."""
+    large, small = make_rtt(MODELS / "rtt")
+
+    def native() -> tuple[str, str]:
+        options = "--max", "n=50000"
+        made = compile_model(large, "RttAny", *options), compile_model(small, "RttSmall")
+        return f"native:{made[0]}?on_error=fail", f"native:{made[1]}?on_error=fail"
+
+    def tf() -> tuple[str, str]:
+        if not tensorflow:
+            raise CompileError("--no-tensorflow")
+        names = ["rtt50000", "rtt64"]
+        make_models(names, tensorflow=True)
+        make_tf(names)
+        return (
+            f"tf:{OUT / 'tf/rtt50000.so'}?on_error=fail",
+            f"tf:{OUT / 'tf/rtt64.so'}?on_error=fail",
+        )
+
+    def onnx() -> tuple[str, str]:
+        return f"onnx:{large}?on_error=fail", f"onnx:{small}?on_error=fail"
+
+    return {"onnx": onnx, "native": native, "tf": tf}
+
+
+def measure_in_process(runner: str, strings: tuple[str, str], core: int, repetitions: int) -> Row:
+    """Measured in turn with the C API by hand on the same two models."""
+    floor = "ort:" + ",".join(str(path) for path in make_rtt(MODELS / "rtt"))
+    mode = "measure-padded" if runner == "tf" else "measure"
+    measured = host(core, mode, strings[0], floor, str(repetitions), strings[1])
     return {
-        "runner": "onnx",
+        "runner": runner,
         "serdes": "none",
         "peer": "none",
         "host": "c++",
@@ -156,6 +174,22 @@ def measure_onnx(core: int, repetitions: int) -> Row | None:
         **measured,
         "floor": "bare-ort",
     }
+
+
+def print_goals(rows: list[Row]) -> None:
+    """What a compiled model must be."""
+    totals = {row["runner"]: row["total_ms"] for row in rows if row["peer"] == "none"}
+    if "native" not in totals:
+        return
+    print(f"\n{'goal of native':32} {'measured':>9}")
+    for other in ("onnx", "tf"):
+        if other in totals:
+            share = totals["native"] / totals[other]
+            said = "met" if share < 1 else "MISSED"
+            print(f"{f'total below that of {other}':32} {share:8.3f}x  {said}")
+    row = next(row for row in rows if row["runner"] == "native")
+    count = row["allocs_per_decision"] + row["study_allocs"]
+    print(f"{'no allocations':32} {count:9g}  {'MISSED' if count else 'met'}")
 
 
 def measure_memory(runner: str, serdes: str, cores: list[int], messages: int) -> Row:
@@ -224,6 +258,9 @@ def main() -> None:
     parser.add_argument(
         "--only", action="append", choices=RUNNERS, help="these runners (default: all)"
     )
+    parser.add_argument(
+        "--no-tensorflow", action="store_true", help="leave out tf, which needs TensorFlow"
+    )
     given = parser.parse_args()
     quick, only = given.quick, given.only or RUNNERS
     repetitions, messages = (2, 1_000) if quick else (9, 10_000)
@@ -243,9 +280,13 @@ def main() -> None:
 
     rows.append(measure_constant(free[0]))
     done("constant")
-    if "onnx" in only and (row := measure_onnx(free[0], repetitions)):
-        rows.append(row)
-        done("onnx")
+    for runner, strings in in_process_runners(not given.no_tensorflow).items():
+        if runner in only:
+            try:
+                rows.append(measure_in_process(runner, strings(), free[0], repetitions))
+            except (CompileError, subprocess.CalledProcessError) as why:
+                print(f"rtt: no row for {runner}: {why}", file=sys.stderr)
+            done(runner)
     for peer in ("python", "c++"):
         for cores in placements:
             for runner, serdes in (
@@ -275,6 +316,7 @@ def main() -> None:
     (OUT / "rtt_memory.json").write_text(json.dumps(memory, indent=1) + "\n")
     draw(rows, OUT / "rtt.png")
     print_table(rows, memory)
+    print_goals(rows)
     print(f"\nwritten: {OUT / 'rtt.json'}, rtt_memory.json, rtt.png")
 
 

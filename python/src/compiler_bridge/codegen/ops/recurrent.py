@@ -206,7 +206,8 @@ class _Recurrent:
             "InputForget": _flag(node.attribute("input_forget", 0)),
             "LinearBeforeReset": _flag(self.linear_before_reset),
         }
-        body = "\n".join(f"A.{name} = {text};" for name, text in fields.items())
+        lines = [f"A.{name} = {text};" for name, text in fields.items()]
+        body = "\n".join(lines)
         call = f"{node.operator.lower()}(A, {functions});"
         return f"{{\nRecurrence<{hidden}> A = {{}};\n{body}\n{call}\n}}"
 
