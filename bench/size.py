@@ -14,6 +14,7 @@ import re
 import statistics
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ def memory_row(engine: str, program: str, string: str) -> Row:
 
 def memory_rows(tensorflow: bool) -> list[Row]:
     model = MODELS / "mlp/model.onnx"
-    wanted = {
+    wanted: dict[str, tuple[str, Callable[[], str]]] = {
         "constant": ("SizeHost", lambda: "constant:1"),
         "native": ("SizeHostMlp", lambda: "native:Mlp"),
         "native-file": ("SizeHost", lambda: f"native:{compile_model(model, 'Mlp')}"),
@@ -118,10 +119,8 @@ def print_table(binary: Row, memory: list[Row]) -> None:
     )
     print(f"\n{'resident memory':16} {'before':>10} {'1 decision':>11} {'1000':>11}")
     for row in memory:
-        print(
-            f"{row['engine']:16} {row['start_kb']:7,.0f} KB {f'+{row["growth_kb"]:,.0f}':>8} KB"
-            f" {f'+{row["growth_1000_kb"]:,.0f}':>8} KB{said(row)}"
-        )
+        first, later = (f"+{row[field]:,.0f} KB" for field in ("growth_kb", "growth_1000_kb"))
+        print(f"{row['engine']:16} {row['start_kb']:7,.0f} KB {first:>11} {later:>11}{said(row)}")
 
 
 def main() -> None:
