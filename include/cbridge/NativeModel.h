@@ -66,10 +66,10 @@ struct Shape {
 
 /// The type and size of a member that is an array.
 template <typename Member> struct ArrayOf;
-template <typename Struct, typename Element_, size_t Size_>
-struct ArrayOf<Element_ (Struct::*)[Size_]> {
-  using Element = Element_;
-  static constexpr size_t Size = Size_;
+template <typename Struct, typename T, size_t Count>
+struct ArrayOf<T (Struct::*)[Count]> {
+  using Element = T;
+  static constexpr size_t Size = Count;
 };
 
 template <auto Member>
@@ -185,11 +185,11 @@ table(const char *Name, const char *Help, List<cbridge_native_port> Inputs,
 #define CBRIDGE_NATIVE_MODULE(Symbol)                                          \
   extern "C" const cbridge_module *cbridge_module_v1(                          \
       const cbridge_host *Host) {                                              \
-    static constexpr const cbridge_native_model *Models[] = {&Symbol,          \
+    static constexpr const cbridge_native_model *Models[] = {&(Symbol),        \
                                                              nullptr};         \
     static constexpr cbridge_module Module = {                                 \
         sizeof(Module), CBRIDGE_MODULE_VERSION,                                \
-        Symbol.name,    nullptr,                                               \
+        (Symbol).name,  nullptr,                                               \
         nullptr,        nullptr,                                               \
         Models};                                                               \
     return Host->version == CBRIDGE_MODULE_VERSION ? &Module : nullptr;        \

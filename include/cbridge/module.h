@@ -384,7 +384,7 @@ typedef struct cbridge_native_model {
      those before it; ends with NULL. And which is the last that this machine
      has. */
   const char *const *levels;
-  int (*best_level)(void);
+  int (*best_level)(void); /* NOLINT(modernize-redundant-void-arg) */
 
   /* The memory for an instance, which the host provides. None of the functions
      allocates. */

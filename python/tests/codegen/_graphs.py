@@ -27,7 +27,9 @@ DTYPES = {
     "int32": TensorProto.INT32,
     "bool": TensorProto.BOOL,
 }
-_RECURRENT = {"LSTM", "GRU", "RNN"}  # ONNX Runtime aborts if one of them has no steps
+# Of nothing they are not defined; of no steps, ONNX Runtime aborts.
+_OF_SOMETHING = {"LSTM", "GRU", "RNN", "ArgMax", "ArgMin", "TopK"}
+_OF_SOMETHING |= {"ReduceMax", "ReduceMin", "ReduceMean"}
 _NAMES = {int(number): name for name, number in DTYPES.items()}
 
 
@@ -81,7 +83,8 @@ class Graph:
         """Inputs by name; a dynamic extent has another value in each."""
         generator = np.random.default_rng(self.seed)
         extents = [MAXIMUM, 1, 3] if self.is_dynamic else [0, 0]
-        if self.is_dynamic and not _RECURRENT & {node.op_type for node in self.model.graph.node}:
+        operators = {node.op_type for node in self.model.graph.node}
+        if self.is_dynamic and not operators & _OF_SOMETHING:
             extents.append(0)
         return [
             {each.value.name: _content(each, extent, generator) for each in self.inputs}

@@ -16,6 +16,18 @@ static std::string shown(const TensorSpec &Spec, Span<const int64_t> Extents) {
       .typeAndShape();
 }
 
+static Status tooLarge(const TensorSpec &Wanted, int64_t Extent,
+                       const cbridge_native_symbol &S) {
+  std::string Given = std::to_string(Extent);
+  std::string Why = "input '" + Wanted.name() + "': " + Given;
+  Why.append(", but the model was compiled for at most ")
+      .append(std::to_string(S.maximum))
+      .append(" (cbridge compile --max ")
+      .append(S.name)
+      .append("=" + Given + ")");
+  return Status::error(StatusCode::ShapeMismatch, std::move(Why));
+}
+
 Status NativeModel::fitExtents(size_t I, Span<const int64_t> Extents,
                                Span<int64_t> Aligned) const {
   const TensorSpec &Wanted = Table.signature().inputs()[I];
@@ -32,15 +44,8 @@ Status NativeModel::fitExtents(size_t I, Span<const int64_t> Extents,
     if (Symbols[D] < 0)
       continue;
     const cbridge_native_symbol &S = Table.symbols()[size_t(Symbols[D])];
-    if (Aligned[D] > S.maximum) {
-      std::string Extent = std::to_string(Aligned[D]);
-      return Status::error(StatusCode::ShapeMismatch,
-                           Who + ": input '" + Wanted.name() + "': " + Extent +
-                               ", but the model was compiled for at most " +
-                               std::to_string(S.maximum) +
-                               " (cbridge compile --max " + S.name + "=" +
-                               Extent + ")");
-    }
+    if (Aligned[D] > S.maximum)
+      return tooLarge(Wanted, Aligned[D], S).withContext(Who);
   }
   return Status();
 }

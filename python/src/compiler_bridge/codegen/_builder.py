@@ -55,7 +55,7 @@ class Builder:
         self._count = 0
 
     def fail(self, reason: str) -> NoReturn:
-        raise Unsupported(f"{self.node}: {reason}")
+        raise Unsupported(f"{self.node}: {_plain(reason)}")
 
     def message(self, reason: str) -> str:
         """What a Kernel that fails returns: C++."""
@@ -70,7 +70,7 @@ class Builder:
         if lowest >= 0:
             return
         number = dict(extent.terms).get((), 0)
-        text = re.sub(r"\bN_", "", f"{extent - number} >= {-number}")
+        text = _plain(f"{extent - number} >= {-number}")
         if extent.constant is not None or (limit is not None and lowest < -limit):
             self.fail(f"{text} is not known before the model runs")
         code = f"if ({extent} < 0)\nreturn {self.message(f'needs {text}')};"
@@ -219,6 +219,11 @@ class Builder:
             )
         )
         return made
+
+
+def _plain(text: str) -> str:
+    """Symbols as users know them."""
+    return re.sub(r"\bN_", "", text)
 
 
 def _uniform(array: Array) -> bool:

@@ -67,7 +67,8 @@ def _evaluate(onnx: Any, proto: Any, feeds: dict[str, Array | None], opset: int)
         [helper.make_tensor_value_info(name, undefined, None) for name in outputs],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid(proto.domain, opset)])
-    evaluator = onnx.reference.ReferenceEvaluator(model, new_ops=_operators.reference_operators())
+    ours = _operators.reference_operators()  # which imports onnx.reference, too
+    evaluator = onnx.reference.ReferenceEvaluator(model, new_ops=ours)
     found = iter(evaluator.run(outputs, feeds))
     return [next(found) if name else np.zeros(0, np.float32) for name in proto.output]
 

@@ -295,11 +295,13 @@ def _bucketize(g: Builder, node: Node) -> Value:
 
 
 def _check_sorted(g: Builder, limits: Value) -> str:
-    here, before = (f"A1[{limits.at([index])}]" for index in ("I", "(I - 1)"))
+    here, before = (f"A1[{limits.at([index])}]" for index in ("I", "Before"))
+    # The first with itself, for the sake of what is not a number.
     return (
-        f"for (int64_t I = 0; I < {limits.shape[0]}; ++I)\n"
-        f"if ({here} != {here} || (I > 0 && {before} > {here}))\n"
-        f"return {g.message('boundaries are not sorted')};\n"
+        f"for (int64_t I = 0; I < {limits.shape[0]}; ++I) {{\n"
+        "const int64_t Before = I > 0 ? I - 1 : 0;\n"
+        f"if (!({before} <= {here}))\n"
+        f"return {g.message('boundaries are not sorted')};\n}}\n"
     )
 
 

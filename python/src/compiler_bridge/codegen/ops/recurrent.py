@@ -182,7 +182,6 @@ class _Recurrent:
             "Steps": self.steps,
             "Batch": self.batch,
             "Input": self.input,
-            "Hidden": hidden,
             "X": self.operand(node[0]),
             "W": self.operand(self.turned(1, direction)),
             "R": self.operand(self.turned(2, direction)),
@@ -209,7 +208,8 @@ class _Recurrent:
         }
         lines = [f"A.{name} = {text};" for name, text in fields.items()]
         body = "\n".join(lines)
-        return f"{{\nRecurrence A = {{}};\n{body}\n{node.operator.lower()}(A, {functions});\n}}"
+        call = f"{node.operator.lower()}(A, {functions});"
+        return f"{{\nRecurrence<{hidden}> A = {{}};\n{body}\n{call}\n}}"
 
     def clip(self) -> str:
         clip = self.node.attribute("clip")
