@@ -2,7 +2,8 @@
 
 The same small program is linked without a model and with one by cbridge_add_model. `binary`: how
 much larger its stripped file is; `memory`: how much larger a process is after its first decision
-than before the model was opened, and than one that has opened `constant:`. Fields of build/bench/size.json: docs/benchmarks.md.
+than before the model was opened, and than one that has opened `constant:`. Fields of
+build/bench/size.json: docs/benchmarks.md.
 """
 
 from __future__ import annotations
