@@ -40,6 +40,22 @@ if(CBRIDGE_BUILD_TESTS)
   cbridge_warnings(conformance_engine)
   add_dependencies(engine_conformance_test conformance_engine)
 
+  # All but the one with strings, as modules, whose folder EnginesUnderTest.cpp gets.
+  if(CBRIDGE_ONNX_PYTHON AND TARGET engine_conformance_test)
+    set(Golden "${PROJECT_SOURCE_DIR}/tests/golden/onnx")
+    file(GLOB Models CONFIGURE_DEPENDS "${Golden}/*.onnx")
+    list(REMOVE_ITEM Models "${Golden}/elements_string.onnx")
+    foreach(File IN LISTS Models)
+      get_filename_component(Model "${File}" NAME_WE)
+      # More rows than any test has.
+      cbridge_add_model_module(native_model_${Model} "${File}" MAX 100000)
+      cbridge_warnings(native_model_${Model})
+      add_dependencies(engine_conformance_test native_model_${Model})
+    endforeach()
+    target_compile_definitions(engine_conformance_test PRIVATE CBRIDGE_HAS_NATIVE
+      CBRIDGE_NATIVE_MODELS="$<TARGET_FILE_DIR:native_model_affine>/native_model_")
+  endif()
+
   # Which of them there are, EnginesUnderTest.cpp has to know.
   if(TfEngineModels)
     target_compile_definitions(engine_conformance_test PRIVATE CBRIDGE_HAS_TF

@@ -85,9 +85,32 @@ static EngineUnderTest tf() {
 }
 #endif
 
+#ifdef CBRIDGE_HAS_NATIVE
+static std::string nativeFile(const std::string &Model) {
+  return CBRIDGE_NATIVE_MODELS + Model + ".so";
+}
+
+static EngineUnderTest native() {
+  EngineUnderTest E;
+  E.Name = "native";
+  E.Culprit = nativeFile;
+  E.Runner = [](const std::string &Model) -> std::optional<std::string> {
+    if (Model == "elements_string") // compiled models have none
+      return std::nullopt;
+    return "native:" + nativeFile(Model);
+  };
+  E.Library = "native_model_affine.so";
+  E.Describes = true;
+  return E;
+}
+#endif
+
 const std::vector<EngineUnderTest> &enginesUnderTest() {
   static const auto *const Engines = new std::vector<EngineUnderTest>{
       reference(),
+#ifdef CBRIDGE_HAS_NATIVE
+      native(),
+#endif
 #ifdef CBRIDGE_HAS_ONNX
       onnx(),
 #endif
