@@ -182,9 +182,7 @@ class Emitter:
         )
         # Lanes is 4 or 8.
         if extent.constant is None or extent.constant % 8:
-            inner += (
-                f"for (int64_t {last} = Whole; {last} < {extent}; ++{last}) {{\n{scalar}\n}}\n"
-            )
+            inner += f"for (int64_t {last} = Whole; {last} < {extent}; ++{last}) {{\n{scalar}\n}}\n"
         return pointers + loops(indices[:-1], out.shape[:-1], inner)
 
     def gemm(self, gemm: Gemm) -> str:
