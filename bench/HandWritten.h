@@ -54,7 +54,7 @@ inline void readWeights(const std::string &Folder, float *To, size_t Count) {
 class HandMlp final : public HandWritten {
 public:
   explicit HandMlp(const std::string &Folder) {
-    readWeights(Folder, W.W0, 2 * 65 * 64 + 65 * 8);
+    readWeights(Folder, reinterpret_cast<float *>(&W), 2 * 65 * 64 + 65 * 8);
   }
   float *input() override { return X; }
   size_t outputs() const override { return 8; }
