@@ -6,7 +6,8 @@ C API by hand with bound buffers and the options of `onnx`: all in one process, 
 `python-ort` is Python's onnxruntime. Every evaluation gets other features, which are written in
 the time that is measured (`copy` does nothing else), and every answer is compared with NumPy's.
 Then: two threads on one model compared with one, and with two threads of mere arithmetic; the time
-to open a model. Fields of build/bench/infer.json, infer_goals.json and infer_open.json: docs/benchmarks.md.
+to open a model. Fields of build/bench/infer.json, infer_goals.json and infer_open.json:
+docs/benchmarks.md.
 """
 
 from __future__ import annotations
