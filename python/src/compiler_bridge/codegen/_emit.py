@@ -198,7 +198,7 @@ class Emitter:
         if gemm.rows:
             call = (
                 f"gemmRows({m}, {n}, {k}, {place}, {left.strides[-2]}, "
-                f"{right.buffer}, nullptr, {target}, {out.strides[-2]}, {epilogue});"
+                f"{address(right, ['0', '0'])}, nullptr, {target}, {out.strides[-2]}, {epilogue});"
             )
         else:
             call = (
