@@ -14,7 +14,7 @@ from ._extent import Extent, product
 from ._fold import fold, fold_extents
 from ._ir import Buffer, Load, Map, Program, Value, whole
 from ._names import identifier
-from ._registry import OPERATORS, Node
+from ._registry import OPERATORS, REFUSED, Node
 from ._types import supported
 
 _STANDARD = ("", "ai.onnx")
@@ -181,7 +181,8 @@ class _Importer:
         """Operators that ONNX defines by others."""
         function = self.function_of(proto, domain, inputs, opset)
         if function is None:
-            raise Unsupported(f"{where}: the operator is not supported")
+            reason = REFUSED.get(proto.op_type, "the operator is not supported")
+            raise Unsupported(f"{where}: {reason}")
         values: dict[str, Value] = {}
         for name, value in zip(function.input, inputs, strict=False):
             if value is not None:

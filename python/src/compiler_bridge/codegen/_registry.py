@@ -16,6 +16,11 @@ from ._types import CTYPES, DType
 
 Translate = Callable[[Builder, "Node"], Value | Sequence[Value]]
 OPERATORS: dict[tuple[str, str], Translate] = {}
+# Why some will never be there.
+REFUSED: dict[str, str] = dict.fromkeys(
+    ("NonMaxSuppression", "NonZero", "Unique"),
+    "the shape of its result depends on values that only the running model knows",
+)
 
 
 def operator(*names: str, domain: str = "") -> Callable[[Translate], Translate]:

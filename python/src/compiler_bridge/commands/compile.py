@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import textwrap
 from pathlib import Path
 
 from ..codegen import Generated, adapter, generate, weights_file, write_files
 from ..codegen._toolchain import build_so
+from ..codegen.ops import OPERATORS
 from ..export import ModelError, _cost, _model
 from ._shared import Parser, positive, reading, run
 
@@ -70,7 +72,20 @@ def main(words: list[str]) -> int:
         action="store_true",
         help="print the program after each pass; without --output, write nothing",
     )
+    parser.add_argument(
+        "--operators",
+        action=_ListOperators,
+        nargs=0,
+        help="print the operators that are supported; those that ONNX defines by them are, too",
+    )
     return run(parser, words, _compile)
+
+
+class _ListOperators(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        names = sorted(f"{domain}::{name}" if domain else name for domain, name in OPERATORS)
+        print(textwrap.fill(" ".join(names), 100))
+        parser.exit()
 
 
 def _compile(arguments: argparse.Namespace) -> int:

@@ -208,7 +208,8 @@ class _Recurrent:
         }
         lines = [f"A.{name} = {text};" for name, text in fields.items()]
         body = "\n".join(lines)
-        return f"{{\nRecurrence<{hidden}> A = {{}};\n{body}\n{node.operator.lower()}(A, {functions});\n}}"
+        call = f"{node.operator.lower()}(A, {functions});"
+        return f"{{\nRecurrence<{hidden}> A = {{}};\n{body}\n{call}\n}}"
 
     def clip(self) -> str:
         clip = self.node.attribute("clip")

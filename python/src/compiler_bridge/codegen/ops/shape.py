@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -128,8 +127,3 @@ def _element(g: Builder, value: Value, i: int) -> Value:
         return g.constant(np.asarray(value.constant[i]), weight=value.weight)
     value = g.stored(value)
     return g.view(value, (), (), value.strides[0] * i)
-
-
-@operator("NonZero", "Unique")
-def _depends_on_data(g: Builder, node: Node) -> Any:
-    g.fail("the shape of its result depends on values that only the running model knows")
