@@ -34,4 +34,5 @@ def comment(text: str) -> str:
 
 def text_of(text: str) -> str:
     """Inside a string literal."""
-    return re.sub(r'[^ -~]|["\\]', "?", text)
+    # No question marks, of which trigraphs are made.
+    return re.sub(r'[^ -~]|["\\?]', "_", text)
