@@ -7,6 +7,7 @@
 #ifndef CBRIDGE_BENCH_INFERASKER_H
 #define CBRIDGE_BENCH_INFERASKER_H
 
+#include "HandWritten.h"
 #include "InferModel.h"
 #ifdef CBRIDGE_BENCH_ORT
 #include "BareOrt.h"
@@ -82,6 +83,20 @@ private:
   std::vector<size_t> Sizes;
 };
 #endif
+
+class HandAsker : public Asker {
+public:
+  HandAsker(std::unique_ptr<HandWritten> Model, const InferModel &I)
+      : Model(std::move(Model)), Size(I.Inputs[0].size()) {}
+  Span<const float> ask(const float *Features) override {
+    std::memcpy(Model->input(), Features, Size * sizeof(float));
+    return {Model->run(), Model->outputs()};
+  }
+
+private:
+  std::unique_ptr<HandWritten> Model;
+  size_t Size;
+};
 
 /// Arithmetic alone, which threads share nothing of; about 2 µs.
 class SpinAsker : public Asker {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A way to ask a model is a runner string, or `bare-ort:FILE.onnx`: ONNX
-// Runtime's C API by hand, or `hand:NAME`: code written by hand for that model.
+// Runtime's C API by hand, or `hand:DIR`: code written by hand for that model.
 //
 //===----------------------------------------------------------------------===//
 #ifndef CBRIDGE_BENCH_INFERSIDE_H
@@ -44,8 +44,14 @@ inline Side openSide(std::string Name, const std::string &Way,
     failOpening("built without CBRIDGE_WITH_ONNX");
 #endif
   }
-  if (Kind == "hand")
-    failOpening("nobody has written it by hand");
+  if (Kind == "hand") {
+    const std::string Folder = Way.substr(Colon + 1);
+    if (!handWritten(Folder))
+      failOpening("nobody has written it by hand");
+    return {std::move(Name), [Folder, &I] {
+              return std::make_unique<HandAsker>(handWritten(Folder), I);
+            }};
+  }
   return {std::move(Name),
           [M = openModel(Way, I)] { return std::make_unique<RunnerAsker>(M); }};
 }

@@ -17,18 +17,23 @@ using namespace cbridge;
 
 namespace {
 
-/// Resident memory. Not the VmRSS of /proc/self/status, which the kernel counts
-/// in batches of many pages.
-long residentKb() {
+struct Memory {
+  long Resident = 0;
+  long Anonymous = 0; // of that, what is no file's
+};
+
+/// Not the VmRSS of /proc/self/status, which the kernel counts in batches of
+/// many pages.
+Memory memoryKb() {
   std::FILE *F = std::fopen("/proc/self/smaps_rollup", "r");
   char Line[256];
-  long Kb = 0;
+  Memory M;
   while (F && std::fgets(Line, sizeof(Line), F))
-    if (std::sscanf(Line, "Rss: %ld", &Kb) == 1)
-      break;
+    if (std::sscanf(Line, "Rss: %ld", &M.Resident) != 1)
+      std::sscanf(Line, "Anonymous: %ld", &M.Anonymous);
   if (F)
     std::fclose(F);
-  return Kb;
+  return M;
 }
 
 int fail(const Status &Why) {
@@ -43,8 +48,8 @@ int main(int Count, char **Arguments) {
     std::fprintf(stderr, "usage: SizeHost RUNNER\n");
     return 2;
   }
-  residentKb(); // the first look loads what looking needs
-  long Before = residentKb();
+  memoryKb(); // the first look loads what looking needs
+  Memory Before = memoryKb();
   Expected<Model> M = Model::open(
       Arguments[1], Signature({TensorSpec::create<float>("x", {1, 64})},
                               TensorSpec::create<float>("y", {1, 8})));
@@ -56,12 +61,15 @@ int main(int Count, char **Arguments) {
   Expected<Span<const float>> Y = R.evaluate<Span<const float>>();
   if (!Y)
     return fail(Y.status());
-  long First = residentKb();
+  Memory First = memoryKb();
   for (int I = 0; I < 1'000; ++I)
     if (!R.evaluate<Span<const float>>())
       return 1;
-  std::printf("{\"start_kb\": %ld, \"growth_kb\": %ld, "
+  Memory Later = memoryKb();
+  std::printf("{\"start_kb\": %ld, \"growth_kb\": %ld, \"anonymous_kb\": %ld, "
               "\"growth_1000_kb\": %ld, \"y\": %.9g}\n",
-              Before, First - Before, residentKb() - Before, double((*Y)[0]));
+              Before.Resident, First.Resident - Before.Resident,
+              First.Anonymous - Before.Anonymous,
+              Later.Resident - Before.Resident, double((*Y)[0]));
   return 0;
 }

@@ -96,7 +96,7 @@ def ways(name: str, tensorflow: bool, missing: Missing) -> dict[str, str]:
         "onnx": lambda: onnx_string(name),
         "bare-ort": lambda: bare_string(name),
         **native_strings(name),
-        "hand": lambda: f"hand:{name}",
+        "hand": lambda: f"hand:{MODELS / name}",
     }
     if tensorflow:
         wanted["tf"] = lambda: f"tf:{OUT / 'tf' / name}.so?on_error=fail"

@@ -6,7 +6,8 @@
 \*===----------------------------------------------------------------------===*/
 /*
  A module is a shared library `cbridge-NAME.so` that exports one function,
- cbridge_module_v1, and adds runners, serializers and channels. C99 and C++.
+ cbridge_module_v1, and adds runners, serializers and channels. One of any name
+ may have a compiled model. C99 and C++.
 
  Conventions:
  1. The host loads a module once (RTLD_NOW | RTLD_LOCAL), calls

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +125,13 @@ def test_other_weights(library: Path, made: Generated, tmp_path: Path):
     file.write_bytes(weights_file(strange.description, strange.weights))
     with pytest.raises(BridgeError, match="made for another architecture"):
         Runner(f"native:{library}?weights={file}&on_error=fail")
+
+
+def test_weights_are_written_as_the_golden_ones():
+    fingerprint = bytes(range(31)).hex() + "ff"
+    about = replace(described("Affine", [], []), fingerprint=fingerprint)
+    golden = (ROOT / "tests" / "golden" / "weights.bin").read_bytes()
+    assert weights_file(about, np.array([10, 5], "<f4").tobytes()) == golden
 
 
 def test_compilers_that_fail_are_named(made: Generated, tmp_path: Path, monkeypatch):

@@ -28,8 +28,7 @@ DTYPES = {
     "bool": TensorProto.BOOL,
 }
 # Of nothing they are not defined; of no steps, ONNX Runtime aborts.
-_OF_SOMETHING = {"LSTM", "GRU", "RNN", "ArgMax", "ArgMin", "TopK"}
-_OF_SOMETHING |= {"ReduceMax", "ReduceMin", "ReduceMean"}
+_OF_SOMETHING = ("LSTM", "GRU", "RNN", "ArgM", "TopK", "Reduce")
 _NAMES = {int(number): name for name, number in DTYPES.items()}
 
 
@@ -83,8 +82,8 @@ class Graph:
         """Inputs by name; a dynamic extent has another value in each."""
         generator = np.random.default_rng(self.seed)
         extents = [MAXIMUM, 1, 3] if self.is_dynamic else [0, 0]
-        operators = {node.op_type for node in self.model.graph.node}
-        if self.is_dynamic and not operators & _OF_SOMETHING:
+        nodes = self.model.graph.node
+        if self.is_dynamic and not any(n.op_type.startswith(_OF_SOMETHING) for n in nodes):
             extents.append(0)
         return [
             {each.value.name: _content(each, extent, generator) for each in self.inputs}
@@ -136,7 +135,7 @@ class Builder:
 
     def constant(self, array: Array) -> str:
         name = self.name("c")
-        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        self.constants.append(numpy_helper.from_array(np.array(array, order="C"), name))
         return name
 
     def integers(self, *numbers: int) -> str:

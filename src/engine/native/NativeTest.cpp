@@ -258,6 +258,8 @@ TEST(NativeTest, WeightsOfItsOwnAndOthers) {
   TemporaryFolder Folder;
   std::string File = Folder / "w";
   WeightsFile(10, 5).write(File);
+  EXPECT_EQ(contentOf(File),
+            contentOf(std::string(CBRIDGE_TESTS_DIR) + "/golden/weights.bin"));
   MLModelRunner Own = open("native:Affine", failingPass()).runner();
   MLModelRunner R =
       open("native:Affine?weights=" + File, failingPass()).runner();

@@ -177,12 +177,12 @@ class Emitter:
         vector = "\n".join([*lines, f"store({address(out, indices)}, {name});"])
         last, extent = indices[-1], out.shape[-1]
         inner = (
-            f"int64_t {last} = 0;\n"
-            f"for (; {last} + Lanes <= {extent}; {last} += Lanes) {{\n{vector}\n}}\n"
+            f"const int64_t Whole = {extent} - {extent.factor()} % Lanes;\n"
+            f"for (int64_t {last} = 0; {last} < Whole; {last} += Lanes) {{\n{vector}\n}}\n"
         )
         # Lanes is 4 or 8.
         if extent.constant is None or extent.constant % 8:
-            inner += f"for (; {last} < {extent}; ++{last}) {{\n{scalar}\n}}\n"
+            inner += f"for (int64_t {last} = Whole; {last} < {extent}; ++{last}) {{\n{scalar}\n}}\n"
         return pointers + loops(indices[:-1], out.shape[:-1], inner)
 
     def gemm(self, gemm: Gemm) -> str:
@@ -198,7 +198,7 @@ class Emitter:
         if gemm.rows:
             call = (
                 f"gemmRows({m}, {n}, {k}, {place}, {left.strides[-2]}, "
-                f"{right.buffer}, nullptr, {target}, {out.strides[-2]}, {epilogue});"
+                f"{address(right, ['0', '0'])}, nullptr, {target}, {out.strides[-2]}, {epilogue});"
             )
         else:
             call = (

@@ -12,12 +12,16 @@ from __future__ import annotations
 
 from .._registry import OPERATORS, Node, operator
 from . import (
+    convolution,
+    einsum,
     elementwise,
     indexing,
     matrix,
     movement,
     normalization,
     padding,
+    pooling,
+    quantization,
     recurrent,
     reduction,
     selection,
@@ -27,6 +31,8 @@ from . import (
 __all__ = [
     "OPERATORS",
     "Node",
+    "convolution",
+    "einsum",
     "elementwise",
     "indexing",
     "matrix",
@@ -34,6 +40,8 @@ __all__ = [
     "normalization",
     "operator",
     "padding",
+    "pooling",
+    "quantization",
     "recurrent",
     "reduction",
     "selection",

@@ -10,7 +10,7 @@ from .._ir import Gemm, Sum, Value
 from .._registry import Node, operator
 from .._types import FLOAT, ctype
 
-# Right sides of fewer columns, if constant, are better summed along k.
+# Right sides of fewer columns, if their columns can be had as rows, are better summed along k.
 _FEW_COLUMNS = 8
 
 
@@ -38,11 +38,9 @@ def matmul(g: Builder, left: Value, right: Value) -> Value:
     left = g.broadcast(left, (*outer, *left.shape[-2:]))
     if left.dtype != FLOAT:
         return _plain(g, left, g.broadcast(right, (*outer, *right.shape[-2:])), shape)
-    rows = right.rank == 2 and right.constant is not None and _few(right)
-    if rows:
-        assert right.constant is not None
-        turned = np.ascontiguousarray(right.constant.T)
-        right = g.stored(g.constant(turned, weight=right.weight))
+    turned = _columns_as_rows(g, right) if right.rank == 2 and _few(right) else None
+    if turned is not None:
+        right = turned
         if left.strides[-1] != ONE:
             left = g.contiguous(left)
     else:
@@ -51,8 +49,20 @@ def matmul(g: Builder, left: Value, right: Value) -> Value:
             right = g.contiguous(right)
         right = g.broadcast(right, (*outer, *right.shape[-2:]))
     out = g.temp(FLOAT, shape)
-    g.add(Gemm(g.node, out, left, right, Sum(), rows))
+    g.add(Gemm(g.node, out, left, right, Sum(), turned is not None))
     return out
+
+
+def _columns_as_rows(g: Builder, right: Value) -> Value | None:
+    """A matrix turned, if that costs nothing when the model runs."""
+    if right.constant is not None:
+        turned = np.ascontiguousarray(right.constant.T)
+        return g.stored(g.constant(turned, weight=right.weight))
+    right = g.stored(right)
+    k, n = right.shape
+    if right.strides[0] == ONE and (n == ONE or right.strides[1] == k):
+        return g.transpose(right, (1, 0))
+    return None
 
 
 def _few(right: Value) -> bool:

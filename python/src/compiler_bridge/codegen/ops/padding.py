@@ -32,7 +32,7 @@ def _pad(g: Builder, node: Node) -> Value:
         pads[axis] = given[i], given[i + len(chosen)]
     value, pads = _cropped(g, value, pads)
     if mode == "constant":
-        return _constant(g, value, pads, g.scalar(0, value) if fill is None else fill)
+        return padded(g, value, pads, g.scalar(0, value) if fill is None else fill)
     if mode not in ("edge", "reflect", "wrap"):
         g.fail(f"mode {mode!r} is not supported")
     for axis, (low, high) in enumerate(pads):
@@ -60,7 +60,8 @@ def _cropped(g: Builder, value: Value, pads: Pads) -> tuple[Value, Pads]:
     return value, rest
 
 
-def _constant(g: Builder, value: Value, pads: Pads, fill: Value) -> Value:
+def padded(g: Builder, value: Value, pads: Pads, fill: Value) -> Value:
+    """With one number all around."""
     shape = tuple(
         low + extent + high for extent, (low, high) in zip(value.shape, pads, strict=True)
     )

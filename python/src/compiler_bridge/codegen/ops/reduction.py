@@ -31,6 +31,10 @@ LARGEST = Fold("LargestOf")
 SMALLEST = Fold("SmallestOf")
 
 
+# Rows of fewer elements are no faster than columns.
+_FEW = 16
+
+
 def start_of(how: Fold, dtype: DType) -> str:
     """What an empty set gives, in C++."""
     if how not in (LARGEST, SMALLEST):
@@ -87,9 +91,10 @@ def _fold_code(how: Fold, value: Value, outer: list[Axis], inner: list[Axis]) ->
     start = start_of(how, value.dtype)
     count, stride = inner[-1]
     around = inner[:-1]
-    if stride == ONE:
-        return _rows_code(how.struct, value, outer, around, count, start)
     columns = outer[-1] if outer and outer[-1][1] == ONE else None
+    # Windows have both: neighbours in a window, and windows that are neighbours.
+    if stride == ONE and not (columns and (count.constant or _FEW) < _FEW):
+        return _rows_code(how.struct, value, outer, around, count, start)
     loops_over = outer[:-1] if columns else outer
     width = columns[0] if columns else ONE
     place, indices, inside = _place(value, loops_over, around)

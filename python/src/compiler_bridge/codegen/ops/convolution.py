@@ -1,0 +1,45 @@
+"""Convolution, as a product of the weights with windows of the input."""
+
+from __future__ import annotations
+
+from .._builder import ONE, Builder
+from .._extent import Extent, constants, product
+from .._ir import Value
+from .._registry import Node, operator
+from ._windows import slides, windows
+from .matrix import matmul
+
+
+@operator("Conv")
+def _conv(g: Builder, node: Node) -> Value:
+    value, weights, bias = node[0], node[1], node.given(2)
+    kernel = constants(weights.shape[2:])
+    if kernel is None or value.rank < 3 or weights.rank != value.rank:
+        g.fail("needs a tensor with a batch, channels and more axes, and a kernel of known size")
+    groups = node.attribute("group", 1)
+    channels, results = weights.shape[1], weights.shape[0].divided_by(Extent.of(groups))
+    if results is None or channels * groups != value.shape[1]:
+        g.fail(f"{value.shape[1]} channels and {weights.shape[0]} results in {groups} groups")
+    along = slides(g, node, value.shape[2:], kernel)
+    seen = windows(g, value, along, 0.0)
+    batch, counts = value.shape[0], tuple(slide.count for slide in along)
+    # [N, groups, C, kernel.., counts..] as matrices.
+    rank = len(along)
+    seen = g.view(
+        seen,
+        (batch, Extent.of(groups), channels, *seen.shape[2 + rank :], *counts),
+        (
+            seen.strides[0],
+            seen.strides[1] * channels,
+            seen.strides[1],
+            *seen.strides[2 + rank :],
+            *seen.strides[2 : 2 + rank],
+        ),
+    )
+    summed = channels * product(map(Extent.of, kernel))
+    right = g.reshape(seen, (batch, Extent.of(groups), summed, product(counts)))
+    left = g.reshape(weights, (Extent.of(groups), results, summed))
+    made = matmul(g, left, right)
+    if bias is not None:
+        made = g.map("add", made, g.reshape(bias, (Extent.of(groups), results, ONE)))
+    return g.reshape(made, (batch, weights.shape[0], *counts))
