@@ -25,7 +25,8 @@ def matmul(g: Builder, left: Value, right: Value) -> Value:
         g.fail("a product needs tensors with axes")
     if left.rank == 1:
         product = matmul(g, g.reshape(left, (ONE, *left.shape)), right)
-        return g.reshape(product, (*product.shape[:-2], product.shape[-1]))
+        gone = product.rank - min(right.rank, 2)  # the axis that was added
+        return g.reshape(product, product.shape[:gone] + product.shape[gone + 1 :])
     if right.rank == 1:
         product = matmul(g, left, g.reshape(right, (*right.shape, ONE)))
         return g.reshape(product, product.shape[:-1])
