@@ -129,6 +129,7 @@ def measure_in_turn(
             for field in ("median_us", "p99_us")
         }
         sums = {field: sum(each[field] for each in of_engine) for field in ("wrong", "evaluations")}
+        middle["undisturbed"] = statistics.mean(each["undisturbed"] for each in of_engine)
         rows.append(row(engine, name, 1, middle | sums))
     return rows, measured
 
