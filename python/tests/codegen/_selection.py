@@ -9,16 +9,17 @@ from ._node_tests import NodeTest, foreign_types, node_tests
 from .backend import listed
 
 
-def selection() -> dict[int, NodeTest]:
-    """For each operator the first tests of ONNX that pass: at most two, of different types."""
+def selection(most: int) -> dict[int, NodeTest]:
+    """For each operator so many of the tests that pass, at most, of different types."""
     chosen: dict[str, dict[str, NodeTest]] = {}
     exceptions = listed()
     for test in node_tests():
-        if test.name in exceptions or not test.inputs or foreign_types(test.model):
+        if test.name in exceptions or not test.is_of_group or foreign_types(test.model):
             continue
         of_operator = chosen.setdefault(test.operator, {})
-        if len(of_operator) < 2:
-            of_operator.setdefault(str(next(iter(test.inputs.values())).dtype), test)
+        if len(of_operator) < most:
+            values = (*test.inputs.values(), *test.outputs.values())
+            of_operator.setdefault(str(values[0].dtype), test)
     tests = [test for of_operator in chosen.values() for test in of_operator.values()]
     return dict(enumerate(tests))
 

@@ -61,7 +61,7 @@ def bucketize(name: str) -> Case:
         x = sample["x"].copy()
         x.reshape(-1)[: boundaries.size] = boundaries[: x.size]
         drawn.append({"x": x, "boundaries": boundaries})
-    return Case(loaded.label, loaded.model, drawn, MAXIMUM)
+    return Case(loaded.label, loaded.model, drawn, MAXIMUM, exact=True)
 
 
 @pytest.fixture(scope="module")

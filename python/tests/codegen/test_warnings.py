@@ -21,11 +21,11 @@ GUARDS = {"__gxx_personality_v0", "__cxa_begin_catch", "_ZSt9terminatev", "_Unwi
 
 @pytest.fixture(scope="module")
 def models() -> dict[int, Generated]:
-    return generated(selection())
+    return generated(selection(2))
 
 
 def test_every_operator_is_there() -> None:
-    tests = selection().values()
+    tests = selection(2).values()
     nodes = {node.op_type for test in tests for node in test.model.graph.node}
     assert {name for name, group in GROUP.items() if group == 1} - nodes == set()
 
@@ -43,5 +43,5 @@ def test_nothing_to_warn_of(
 
 
 def test_fast_code(tmp_path: Path) -> None:
-    models = generated(selection(), fast=True)
+    models = generated(selection(2), fast=True)
     assert compile_object(models, Toolchain(flags=("-O2",)), tmp_path / "models.o") == ""
