@@ -113,25 +113,47 @@ size_t countFor(Asker &A, const InferModel &I, double Us) {
   return std::clamp<size_t>(size_t(Us * 20 / microseconds(Begin)), 1, Enough);
 }
 
-/// Times of one side, of one thread or of all.
+/// Of one side, by one thread or by all: times of evaluations in blocks that
+/// no other program disturbed, and of those in the others.
 struct Latency {
-  std::vector<double> Us;
+  std::vector<double> Us, DisturbedUs;
+  size_t Blocks = 0, Disturbed = 0;
   size_t Wrong = 0;
+
+  void add(const std::vector<double> &Block, bool WasDisturbed) {
+    std::vector<double> &To = WasDisturbed ? DisturbedUs : Us;
+    To.insert(To.end(), Block.begin(), Block.end());
+    ++Blocks;
+    Disturbed += WasDisturbed;
+  }
+  void add(const Latency &Other) {
+    Us.insert(Us.end(), Other.Us.begin(), Other.Us.end());
+    DisturbedUs.insert(DisturbedUs.end(), Other.DisturbedUs.begin(),
+                       Other.DisturbedUs.end());
+    Blocks += Other.Blocks;
+    Disturbed += Other.Disturbed;
+    Wrong += Other.Wrong;
+  }
 };
 
 void printLatencies(const std::vector<Side> &Sides,
                     const std::vector<std::vector<Latency>> &OfThreads) {
+  constexpr size_t Enough = 5;
   std::printf("{");
   for (size_t S = 0; S < Sides.size(); ++S) {
     Latency Sum;
-    for (const std::vector<Latency> &Mine : OfThreads) {
-      Sum.Us.insert(Sum.Us.end(), Mine[S].Us.begin(), Mine[S].Us.end());
-      Sum.Wrong += Mine[S].Wrong;
-    }
+    for (const std::vector<Latency> &Mine : OfThreads)
+      Sum.add(Mine[S]);
+    size_t Quiet = Sum.Blocks - Sum.Disturbed;
+    if (Quiet < Enough)
+      Sum.Us.insert(Sum.Us.end(), Sum.DisturbedUs.begin(),
+                    Sum.DisturbedUs.end());
     std::printf("%s\"%s\": {\"median_us\": %.4f, \"p99_us\": %.4f, "
-                "\"wrong\": %zu, \"evaluations\": %zu}",
+                "\"wrong\": %zu, \"evaluations\": %zu, "
+                "\"undisturbed\": %.3f}",
                 S ? ", " : "", Sides[S].Name.c_str(), median(Sum.Us),
-                quantile(Sum.Us, 0.99), Sum.Wrong, Sum.Us.size());
+                quantile(Sum.Us, 0.99), Sum.Wrong, Sum.Us.size(),
+                double(Quiet) / double(Sum.Blocks));
   }
   std::printf("}\n");
 }
@@ -162,6 +184,8 @@ int measureLatency(const std::vector<Side> &Sides, const InferModel &I,
         Askers[S]->ask(I.features(K));
       All[Me][S].Us.reserve(Rounds * Block[S]);
     }
+    std::vector<double> Times;
+    Times.reserve(*std::max_element(Block.begin(), Block.end()));
     size_t Turn = Me; // threads ask different questions at a time
     auto Start = Clock::now();
     for (size_t Round = 0; Round < End; ++Round) {
@@ -169,12 +193,16 @@ int measureLatency(const std::vector<Side> &Sides, const InferModel &I,
         size_t S = (Round + J) % Sides.size(); // none is always the first
         Latency &L = All[Me][S];
         Together.wait();
+        Times.clear();
+        double Delayed = delayedUs();
+        Askers[S]->ask(I.features(Turn)); // the last side's memory is in caches
         for (size_t K = 0; K < Block[S]; ++K, ++Turn) {
           auto Begin = Clock::now();
           Span<const float> Y = Askers[S]->ask(I.features(Turn));
-          L.Us.push_back(microseconds(Begin) - Clocks);
-          L.Wrong += !I.isAnswer(Turn, Y);
+          Times.push_back(microseconds(Begin) - Clocks);
+          L.Wrong += Sides[S].Checked && !I.isAnswer(Turn, Y);
         }
+        L.add(Times, delayedUs() - Delayed > 0.03 * BlockUs);
       }
       // The others may be in this round or on their way to the next.
       if (Me == 0 && End == Rounds && microseconds(Start) > 1.5e6 * Seconds)

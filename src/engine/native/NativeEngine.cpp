@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 #include "engine/native/NativeEngine.h"
 
+#include "core/AlignedBuffer.h"
+
 #include <algorithm>
-#include <new>
+#include <cstdlib>
 
 namespace cbridge::native {
 
@@ -67,15 +69,16 @@ NativeEngine::~NativeEngine() {
   if (!Instance)
     return;
   Of->Table->destroy(Instance);
-  ::operator delete(Instance, std::align_val_t(Of->Table->instance_alignment));
+  std::free(Instance);
 }
 
 Status NativeEngine::prepare() {
   const NativeTable &T = Of->Table;
   if (!Scratch.status().ok())
     return Scratch.status();
-  void *Memory = ::operator new(
-      T->instance_size, std::align_val_t(T->instance_alignment), std::nothrow);
+  size_t Alignment = std::max(T->instance_alignment, TensorAlignment);
+  void *Memory = std::aligned_alloc(
+      Alignment, (T->instance_size + Alignment - 1) / Alignment * Alignment);
   if (!Memory)
     return Status::error(StatusCode::OutOfMemory,
                          Of->Who + ": no memory for the " +

@@ -6,8 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "engine/native/NativeTable.h"
 
-#include "core/AlignedBuffer.h"
-
 #include <algorithm>
 #include <cstring>
 

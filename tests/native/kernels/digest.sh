@@ -30,7 +30,7 @@ try() { # WHAT RUNNER... -- COMPILER FLAGS...
 
 for compiler in g++ clang++-19; do
   command -v "$compiler" >/dev/null || continue
-  try "$compiler -O0" -- "$compiler" -O0
+  [[ $compiler == g++ ]] && try "$compiler -O0" -- "$compiler" -O0
   try "$compiler -O2" -- "$compiler" -O2
   try "$compiler -O3 -march=native" -- "$compiler" -O3 -march=native
 done

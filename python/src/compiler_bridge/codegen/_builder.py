@@ -52,6 +52,9 @@ class Builder:
         self.program = Program(maxima=maxima)
         self.node = ""
         self._stored: dict[int, tuple[Array, Buffer]] = {}
+        self._turned: dict[int, tuple[Array, Value]] = {}
+        # What has been evaluated, with the inputs, which keep their identity as long as it is here.
+        self.folded: dict[object, tuple[Sequence[Value | None], list[Value]]] = {}
         self._count = 0
 
     def fail(self, reason: str) -> NoReturn:
@@ -133,6 +136,16 @@ class Builder:
             tuple(value.shape[i] for i in order),
             tuple(value.strides[i] for i in order),
         )
+
+    def turned(self, value: Value) -> Value:
+        """A matrix transposed; a constant once, however often it is asked for."""
+        if value.constant is None:
+            return self.transpose(value, (1, 0))
+        known = self._turned.get(id(value.constant))
+        if not known:
+            made = self.constant(np.ascontiguousarray(value.constant.T), weight=value.weight)
+            known = self._turned[id(value.constant)] = (value.constant, made)
+        return known[1]
 
     def view(self, value: Value, shape: Shape, strides: Shape, offset: Extent | int = 0) -> Value:
         """Other elements of the same buffer; the offset is relative."""

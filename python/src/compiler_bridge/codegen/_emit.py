@@ -224,8 +224,9 @@ class Emitter:
         used = " ".join(lines)
         unused = "".join(f"(void){i};\n" for i in "MN" if not re.search(rf"\b{i}\b", used))
         body = "\n".join(lines)
+        small = "static constexpr bool Small = true;\n" if is_small(result) else ""
         self.structs.append(
-            f"struct {struct} {{\n" + "\n".join(fields) + "\n"
+            f"struct {struct} {{\n{small}" + "\n".join(fields) + "\n"
             f"template <class T> MEMBER T operator()(T Total, int64_t M, int64_t N) const {{\n"
             f"{unused}{body}\nreturn {name};\n}}\n}};\n"
         )
@@ -244,6 +245,14 @@ class Emitter:
                     where = self.place(value.buffer, writable)
                     lines.append(f"{const}{ctype(value.dtype)} *{letter}{i} = {where};\n")
         return "".join(lines) + kernel.code
+
+
+def is_small(expr: Expr) -> bool:
+    """Whether it is so little code that a copy per element is better than a loop."""
+    calls = [each for each in expressions(expr) if isinstance(each, Call)]
+    return len(calls) <= 4 and all(
+        set(SCALARS[each.function].needs) <= {"vec", "elements"} for each in calls
+    )
 
 
 def address(value: Value, indices: Sequence[str]) -> str:

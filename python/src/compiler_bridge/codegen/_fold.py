@@ -29,6 +29,12 @@ def fold(
     """Its outputs, if all its inputs are constants."""
     if proto.op_type in _NEVER or any(v is not None and v.constant is None for v in inputs):
         return None
+    # What is done twice with the same weights, say a transposition, is one tensor.
+    attributes = tuple(each.SerializeToString() for each in proto.attribute)
+    same = tuple(id(v.constant) if v is not None else None for v in inputs)
+    key = (proto.domain, proto.op_type, len(proto.output), opset, attributes, same)
+    if inputs and key in g.folded:
+        return g.folded[key][1]
     names = [name if name else "" for name in proto.input]
     feeds = {
         name: value.constant for name, value in zip(names, inputs, strict=True) if value is not None
@@ -47,6 +53,7 @@ def fold(
         if not supported(array.dtype) or array.size > largest:
             return None
         values.append(g.constant(array, weight=weight))
+    g.folded[key] = (inputs, values)
     return values
 
 

@@ -248,7 +248,7 @@ def _cum_sum(g: Builder, node: Node) -> Value:
     there = [*names[:axis], "J", *names[axis + 1 :]]
     real = value.dtype.kind == "f"
     kind = ctype(value.dtype)
-    # Floats in double: no sum is longer than its rounding to float can show.
+    # Floats are summed in double, and rounded once each.
     total = "double" if real else kind
     text = f"A0[{value.at(there)}]"
     step = f"Total += {text};" if real else f"Total = intAdd(Total, {text});"

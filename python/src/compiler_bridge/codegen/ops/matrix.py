@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .._builder import ONE, Builder, loops
 from .._extent import Shape, broadcast
 from .._ir import Gemm, Sum, Value
@@ -57,8 +55,7 @@ def matmul(g: Builder, left: Value, right: Value) -> Value:
 def _columns_as_rows(g: Builder, right: Value) -> Value | None:
     """A matrix turned, if that costs nothing when the model runs."""
     if right.constant is not None:
-        turned = np.ascontiguousarray(right.constant.T)
-        return g.stored(g.constant(turned, weight=right.weight))
+        return g.stored(g.turned(right))
     right = g.stored(right)
     k, n = right.shape
     if right.strides[0] == ONE and (n == ONE or right.strides[1] == k):
@@ -91,11 +88,7 @@ def _gemm(g: Builder, node: Node) -> Value:
     if node.attribute("transA", 0):
         left = g.transpose(left, (1, 0))
     if node.attribute("transB", 0):
-        if right.constant is not None:
-            turned = np.ascontiguousarray(right.constant.T)
-            right = g.constant(turned, weight=right.weight)
-        else:
-            right = g.transpose(right, (1, 0))
+        right = g.turned(right)
     product = matmul(g, left, right)
     alpha, beta = node.attribute("alpha", 1.0), node.attribute("beta", 1.0)
     if alpha != 1:
