@@ -200,7 +200,7 @@ int measureLatency(const std::vector<Side> &Sides, const InferModel &I,
           auto Begin = Clock::now();
           Span<const float> Y = Askers[S]->ask(I.features(Turn));
           Times.push_back(microseconds(Begin) - Clocks);
-          L.Wrong += !I.isAnswer(Turn, Y);
+          L.Wrong += Sides[S].Checked && !I.isAnswer(Turn, Y);
         }
         L.add(Times, delayedUs() - Delayed > 0.03 * BlockUs);
       }

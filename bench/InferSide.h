@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A way to ask a model is a runner string, or `bare-ort:FILE.onnx`: ONNX
-// Runtime's C API by hand, or `hand:DIR`: code written by hand for that model.
+// Runtime's C API by hand, or `hand:DIR`: code written by hand for that model,
+// or `copy:`, which writes the features and evaluates nothing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef CBRIDGE_BENCH_INFERSIDE_H
@@ -44,6 +45,9 @@ inline Side openSide(std::string Name, const std::string &Way,
     failOpening("built without CBRIDGE_WITH_ONNX");
 #endif
   }
+  if (Kind == "copy")
+    return {std::move(Name), [&I] { return std::make_unique<CopyAsker>(I); },
+            false};
   if (Kind == "hand") {
     const std::string Folder = Way.substr(Colon + 1);
     if (!handWritten(Folder))

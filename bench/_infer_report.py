@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 from matplotlib.patches import Patch
 
 COLOURS = {
+    "copy": "0.9",
     "hand": "0.45",
     "native-fast": "#67000d",
     "native-v3": "#cb181d",

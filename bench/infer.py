@@ -4,9 +4,10 @@
 is vector code written by hand, `onnx`, `tf`, `tflite` our other runners, `bare-ort` ONNX Runtime's
 C API by hand with bound buffers and the options of `onnx`: all in one process, in turn.
 `python-ort` is Python's onnxruntime. Every evaluation gets other features, which are written in
-the time that is measured, and every answer is compared with NumPy's. Then: two threads on one model
-compared with one, and with two threads of mere arithmetic; the time to open a model. Fields of
-build/bench/infer.json, infer_goals.json and infer_open.json: docs/benchmarks.md.
+the time that is measured (`copy` does nothing else), and every answer is compared with NumPy's.
+Then: two threads on one model compared with one, and with two threads of mere arithmetic; the time
+to open a model. Fields of build/bench/infer.json, infer_goals.json and infer_open.json:
+docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -97,6 +98,7 @@ def ways(name: str, tensorflow: bool, missing: Missing) -> dict[str, str]:
         "bare-ort": lambda: bare_string(name),
         **native_strings(name),
         "hand": lambda: f"hand:{MODELS / name}",
+        "copy": lambda: "copy:",
     }
     if tensorflow:
         wanted["tf"] = lambda: f"tf:{OUT / 'tf' / name}.so?on_error=fail"

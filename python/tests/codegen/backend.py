@@ -20,7 +20,7 @@ import onnx
 from compiler_bridge.codegen import generate
 
 from ._compiled import LEVELS, Answer, Array, Call, Generated, Toolchain, build, different_bits
-from ._node_tests import NodeTest, foreign_types, node_tests
+from ._node_tests import EVERY, NodeTest, foreign_types, node_tests
 
 EXCEPTIONS = Path(__file__).with_name("backend_exceptions.txt")
 # Quicker than without: what is not used is not compiled.
@@ -99,7 +99,7 @@ def table(outcome: Outcome) -> str:
     lines = [f"{op:<28}{outcome.passed(own[op]):>5}/{len(own[op])}" for op in sorted(own)]
     groups = {
         "first group": [test for test in outcome.tests if test.is_of_group],
-        "made of them": [test for test in outcome.tests if not test.is_of_group],
+        "others": [test for test in outcome.tests if not test.is_of_group],
         "all": outcome.tests,
     }
     for name, tests in groups.items():
@@ -117,10 +117,11 @@ def write(failures: Mapping[str, str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--write", action="store_true", help="write the list of exceptions anew")
+    parser.add_argument("--all", action="store_true", help="tests of other operators, too")
     options = parser.parse_args()
     start = time.monotonic()
-    tests = node_tests()
+    tests = node_tests(EVERY if options.all else 1)
     if options.names:
         tests = [test for test in tests if test.name in options.names]
     outcome = run(tests)
@@ -131,7 +132,7 @@ def main() -> None:
         print(f"{name}: {reason if options.names else reason[:200]}")
     print(table(outcome))
     print(f"{time.monotonic() - start:.0f} s")
-    if options.write and not options.names:
+    if options.write and not (options.names or options.all):
         write(outcome.failures)
 
 
