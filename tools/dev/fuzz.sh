@@ -34,6 +34,6 @@ fuzz_all() { # SECONDS
 }
 
 # Random ONNX models: generated code against ONNX Runtime.
-fuzz_models() { # COUNT
-  PYTHONPATH=python/tests .venv/bin/python -m codegen.fuzz --count "$1" --emx
+fuzz_models() { # OPTION...
+  PYTHONPATH=python/tests .venv/bin/python -m codegen.fuzz "$@"
 }

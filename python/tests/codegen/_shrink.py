@@ -9,7 +9,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from ._cases import Case, check
-from ._compiled import Array
+from ._compiled import Array, Toolchain
 from ._reference import session
 
 _WIDTH = 400
@@ -21,11 +21,11 @@ def described(case: Case) -> str:
     return "\n".join(x if len(x) < _WIDTH else f"{x[:_WIDTH]} ..." for x in lines)
 
 
-def culprit(case: Case) -> str:
+def culprit(case: Case, toolchain: Toolchain | None = None) -> str:
     """Single nodes that fail with the values they have in the graph; or else the shortest beginning
     of the graph that fails, which then is a matter of several nodes."""
     parts = [*_single_nodes(case), *_beginnings(case)]
-    failures = check(parts).failures
+    failures = check(parts, toolchain).failures
     if not failures:
         return "only the whole graph fails"
     first = min(failures)

@@ -59,6 +59,9 @@ def run(
             graphs, cases = graphs[only : only + 1], cases[only : only + 1]
         checked = check(cases, toolchain, cache=cache)
         _count(graphs, cases, checked, tally)
+        for i, why in checked.failures.items():
+            found = culprit(cases[i], toolchain)
+            tally.failures.append(f"{cases[i].label}: {why}\n{found}")
         if with_emx:
             _against_emx(cases, checked, tally)
         seed += 1
@@ -77,8 +80,6 @@ def _count(graphs: Sequence[Graph], cases: Sequence[Case], checked: Checked, tal
         tally.refused.append(f"{cases[i].label}: {why}")
         if not graphs[i].is_dynamic:
             tally.failures.append(f"{cases[i].label}: refused: {why}\n{described(cases[i])}")
-    for i, why in checked.failures.items():
-        tally.failures.append(f"{cases[i].label}: {why}\n{culprit(cases[i])}")
 
 
 def _against_emx(cases: Sequence[Case], checked: Checked, tally: Tally) -> None:
