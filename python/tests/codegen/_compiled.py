@@ -317,4 +317,5 @@ def different_bits(a: Iterable[Array], b: Iterable[Array]) -> bool:
 
 
 def _bits(array: Array) -> bytes:
-    return np.where(np.isnan(array), np.nan, array).tobytes()
+    is_float = array.dtype.kind == "f"
+    return (np.where(np.isnan(array), np.nan, array) if is_float else array).tobytes()
