@@ -7,10 +7,10 @@
 //
 // demo [--peer] [FOLDER]: "compiles" the loops in FOLDER/*.loops (those of this
 // folder). For each it asks a model for an unroll factor: unroll_policy.onnx,
-// which the build has compiled into this program. With --peer, the same model in
-// NumPy, in a Python peer that the runner starts itself; half-way the demo kills
-// that peer, and goes on.
-// demo --sample N: prints N random loops and their costs, to fit a policy to.
+// which the build has compiled into this program. With --peer, the same model
+// in NumPy, in a Python peer that the runner starts itself; half-way the demo
+// kills that peer, and goes on. demo --sample N: prints N random loops and
+// their costs, to fit a policy to.
 //
 //===----------------------------------------------------------------------===//
 #include "Loops.h"
