@@ -76,7 +76,7 @@ def test_a_thousand_inputs(model: str) -> None:
 
 def test_engines_agree(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert verify.main([model]) == 0
-    assert "all 3 agree" in capsys.readouterr().out
+    assert "all 4 agree" in capsys.readouterr().out
 
 
 class Mixed(torch.nn.Module):  # type: ignore[misc]
