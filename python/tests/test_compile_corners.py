@@ -124,10 +124,11 @@ NAMES = ["int64_t", "NAN", "NULL", "INT64_MIN", "FN", "MEMBER", "CBRIDGE_LEVEL",
 
 def test_names_that_others_have(tmp_path):
     names = [*NAMES, "evaluate", "in", "Inputs", "Max_N", "std"]
+    shape = ["N", "Max_N", "int64_t", "a\\ ", "??/"]
     made = model(
         [helper.make_node("Sum", names, ["y"], name="N_N")],
-        dict.fromkeys(names, ["N", "Max_N", "int64_t", "a\\ ", "??/"]),
-        {"y": ["N", "Max_N", "int64_t", "a\\ ", "??/"]},
+        dict.fromkeys(names, shape),
+        {"y": shape},
     )
     runner = compiled(tmp_path, made, "--max=2")
     ones = np.ones([1, 2, 1, 2, 1], np.float32)
