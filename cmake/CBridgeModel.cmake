@@ -90,7 +90,7 @@ endfunction()
 function(_cbridge_compile_model Function Target File)
   cmake_parse_arguments(PARSE_ARGV 3 Arg "FAST" "NAME;WEIGHTS;NAMESPACE;PYTHON" "MAX")
   if(Arg_UNPARSED_ARGUMENTS OR Arg_KEYWORDS_MISSING_VALUES)
-    message(FATAL_ERROR "${Function}: what is '${Arg_UNPARSED_ARGUMENTS}${Arg_KEYWORDS_MISSING_VALUES}'?")
+    message(FATAL_ERROR "${Function}: ${Arg_UNPARSED_ARGUMENTS} is unknown, or ${Arg_KEYWORDS_MISSING_VALUES} has no value")
   endif()
   get_filename_component(Model "${File}" ABSOLUTE)
   get_source_file_property(Made "${Model}" GENERATED)
@@ -115,10 +115,10 @@ function(_cbridge_compile_model Function Target File)
   if(NOT Python)
     set(Which "${Arg_PYTHON}${CBRIDGE_PYTHON}")
     if(NOT Which)
-      set(Which "no Python that was found")
+      set(Which "the Python that was found")
     endif()
     message(FATAL_ERROR "${Function}: needs a Python with the packages onnx and compiler_bridge, which "
-      "${Which} does not have: pip install 'compiler-bridge[onnx]', and let PYTHON or CBRIDGE_PYTHON be "
+      "${Which} does not have: pip install '.[onnx]' in the sources of CompilerBridge, and let PYTHON or CBRIDGE_PYTHON be "
       "that interpreter")
   endif()
 

@@ -35,6 +35,9 @@ __all__ = [
 ]
 
 
+_LARGEST = 1 << 30  # bytes of an instance
+
+
 @dataclass(frozen=True)
 class Generated:
     """A model as C++. `weights`: what a file of weights has after its header. `memory`: bytes of an
@@ -73,11 +76,18 @@ def generate(
     about, members = describe(program, layout, name, namespace, weights == "embed")
     code = body(Emitter(program, layout, members))
     about = replace(about, fast=fast, fingerprint=fingerprint(code, layout))
+    size = instance_size(about, layout)
+    if size > _LARGEST:
+        largest = max((*about.inputs, *about.outputs), key=lambda port: port.capacity)
+        raise Unsupported(
+            f"an instance would have {size:,} bytes; at most {_LARGEST:,} are supported. The "
+            f"largest input or output is {largest.name!r} with {largest.capacity:,} elements"
+        )
     return Generated(
-        header(about, made_from, layout.scratch_size),
+        header(about, made_from, layout),
         source(about, made_from, code, layout),
         layout.weights_block(),
         about,
-        instance_size(about, layout),
+        size,
         "\n".join(dumps),
     )

@@ -77,7 +77,8 @@ def _shape_comment(port: Port) -> str:
     return f"{port.ctype}[{shape}]"
 
 
-def header(about: Description, made_from: str, scratch_size: int) -> str:
+def header(about: Description, made_from: str, plan: Plan) -> str:
+    scratch_size, size = plan.scratch_size, instance_size(about, plan)
     guard = f"{about.namespace}_{about.name}_H".upper().replace("::", "_")
 
     def members(ports: Sequence[Port]) -> str:
@@ -113,7 +114,7 @@ def header(about: Description, made_from: str, scratch_size: int) -> str:
 namespace {about.namespace} {{
 
 /// A model, with memory for one evaluation: fill `in`, call evaluate(), read `out`.{vary}
-/// An instance belongs to one thread at a time. It is large: not for small stacks.
+/// An instance belongs to one thread at a time; it has about {size:,} bytes.
 struct {about.name} {{
   struct Inputs {{
 {members(about.inputs)}  }};
@@ -133,7 +134,8 @@ struct {about.name} {{
       "{about.fingerprint}";
 
 {weights}  explicit {about.name}(Level L = best()) noexcept;
-  /// Other weights: WeightsSize bytes, aligned to 64, which must outlive the instance.
+  /// Other weights: WeightsSize bytes, aligned to 64, which must outlive the instance. In a file of
+  /// weights they are what follows its first 64 bytes.
   void useWeights(const void *W) noexcept;
   /// Null, or why there is no result.
   const char *evaluate() noexcept;
@@ -256,11 +258,11 @@ struct Frame {{
 }} // namespace {about.namespace}
 
 #define CBRIDGE_LEVEL 1
-#include __FILE__
+#include "{name}.cpp"
 #undef CBRIDGE_LEVEL
 #if defined(__x86_64__)
 #define CBRIDGE_LEVEL 3
-#include __FILE__
+#include "{name}.cpp"
 #undef CBRIDGE_LEVEL
 #endif
 {"#undef CBRIDGE_FAST" if about.fast else ""}

@@ -53,13 +53,14 @@ class _Importer:
         for node in self.graph.node:
             self.translate(node, self.opsets, self.values, "")
         for each in self.graph.output:
-            self.add_output(each.name)
+            self.add_output(each)
         return self.builder.program
 
     def array(self, tensor: Any, what: str) -> Any:
         array = self.onnx.numpy_helper.to_array(tensor)
         if not supported(array.dtype):
-            raise Unsupported(f"{what!r}: elements of type {array.dtype} are not supported")
+            kind = "string" if array.dtype == object else array.dtype
+            raise Unsupported(f"{what!r}: elements of type {kind} are not supported")
         return array
 
     def add_input(self, info: Any) -> None:
@@ -93,34 +94,44 @@ class _Importer:
             # With something in front that no other variable of generated code has.
             made = "N_" + identifier(symbol, [each[2:] for each in self.symbols.values()])
             self.symbols[symbol] = made
-            self.builder.program.maxima[made] = self.maximum(symbol, name)
+            self.builder.program.maxima[made] = self.maximum(symbol)
             self.builder.program.symbols[made] = symbol
         return Extent.of(self.symbols[symbol])
 
-    def maximum(self, symbol: str, name: str) -> int:
-        given = self.given
-        if isinstance(given, Mapping):
-            given = given.get(symbol)
-        if given is None:
-            raise Unsupported(
-                f"input {name!r}: extent {symbol!r} varies; say how large it can be: "
-                f"--max {symbol}=NUMBER"
-            )
-        return given
+    def maximum(self, symbol: str) -> int:
+        """0 if nobody said; check_maxima complains then."""
+        given = self.given.get(symbol) if isinstance(self.given, Mapping) else self.given
+        return given or 0
 
     def check_maxima(self) -> None:
+        known = ", ".join(map(repr, self.symbols)) or "none"
         if isinstance(self.given, Mapping):
             for name in self.given:
                 if name not in self.symbols:
-                    known = ", ".join(map(repr, self.symbols)) or "none"
                     raise Unsupported(f"--max {name}: no extent has this name; there are {known}")
+        for symbol, made in self.symbols.items():
+            if not self.builder.program.maxima[made]:
+                places = [
+                    name
+                    for name, value in self.builder.program.inputs
+                    if any(made in extent.symbols() for extent in value.shape)
+                ]
+                raise Unsupported(
+                    f"input {places[0]!r}: extent {symbol!r} varies; say how large it can be: "
+                    f"--max {symbol}=NUMBER (in CMake MAX {symbol}=NUMBER)"
+                )
 
-    def add_output(self, name: str) -> None:
+    def add_output(self, info: Any) -> None:
+        name = info.name
         if name not in self.values:
             raise Unsupported(f"output {name!r}: nothing computes it")
         program, builder = self.builder.program, self.builder
         builder.node = f"output {name!r}"
         source = builder.stored(self.values[name])
+        declared = info.type.tensor_type.elem_type
+        if declared and declared != self.onnx.helper.np_dtype_to_tensor_dtype(source.dtype):
+            kind = self.onnx.TensorProto.DataType.Name(declared)
+            raise Unsupported(f"output {name!r}: is {source.dtype}, not {kind} as the model says")
         buffer = Buffer(f"out{len(program.outputs)}", "output", source.dtype, source.size)
         out = whole(buffer, source.shape)
         program.outputs.append((name, out))
@@ -182,7 +193,10 @@ class _Importer:
         function = self.function_of(proto, domain, inputs, opset)
         if function is None:
             reason = REFUSED.get(proto.op_type, "the operator is not supported")
-            raise Unsupported(f"{where}: {reason}")
+            hint = (
+                "onnx: runs such models; 'cbridge compile --operators' lists what can be compiled"
+            )
+            raise Unsupported(f"{where}: {reason} ({hint})")
         values: dict[str, Value] = {}
         for name, value in zip(function.input, inputs, strict=False):
             if value is not None:

@@ -88,7 +88,8 @@ class Value:
         for index, stride, extent in zip(indices, self.strides, self.shape, strict=True):
             if extent.constant == 1 or stride.constant == 0 or index == "0":
                 continue
-            parts.append(index if stride.constant == 1 else f"{index} * {stride.factor()}")
+            place = index if index.isidentifier() or index.isdigit() else f"({index})"
+            parts.append(place if stride.constant == 1 else f"{place} * {stride.factor()}")
         return " + ".join(parts) or "0"
 
     def __str__(self) -> str:

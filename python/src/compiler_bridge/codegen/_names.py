@@ -27,6 +27,11 @@ def identifier(name: str, taken: Iterable[str] = ()) -> str:
     return made
 
 
+def is_identifier(text: str) -> bool:
+    """Whether C++ takes it as a name."""
+    return bool(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text)) and text not in _KEYWORDS
+
+
 def comment(text: str) -> str:
     """Inside a comment: one line, and no backslash at its end."""
     return re.sub(r"[^ -~]|\\$", "?", text)

@@ -7,8 +7,10 @@ import os
 import re
 import textwrap
 from pathlib import Path
+from urllib.parse import quote
 
 from ..codegen import Generated, adapter, generate, weights_file, write_files
+from ..codegen._names import is_identifier
 from ..codegen._toolchain import build_so
 from ..codegen.ops import OPERATORS
 from ..export import ModelError, _cost, _model
@@ -39,7 +41,8 @@ def main(words: list[str]) -> int:
         "-o",
         "--output",
         metavar="DIR/NAME",
-        help="where to, and what the model's struct is called (default: after the file, here)",
+        help="where to, and what the model's struct is called (default: after the file, here or in "
+        "the folder that is given)",
     )
     parser.add_argument(
         "--so", action="store_true", help="also make NAME.so, with the C++ compiler $CXX or c++"
@@ -132,20 +135,21 @@ def _compile(arguments: argparse.Namespace) -> int:
 
 
 def _destination(arguments: argparse.Namespace) -> tuple[Path, str]:
-    if arguments.output is None:
+    path = Path(arguments.output or "")
+    if path.is_dir():
         words = re.split(r"\W+|_", Path(arguments.model).stem, flags=re.ASCII)
         name = "".join(word[:1].upper() + word[1:] for word in words)
         if name[:1].isdigit():
             name = f"Model{name}"
-        return Path(), name or "Model"
-    path = Path(arguments.output)
+        return path, name or "Model"
     _check_identifier(path.name, "--output")
     return path.parent, path.name
 
 
 def _check_identifier(text: str, option: str) -> None:
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text, flags=re.ASCII):
-        raise ModelError(f"{option}: {text!r} is no name in C++")
+    if not is_identifier(text):
+        hint = ": give DIR/NAME without an ending" if "." in text else ""
+        raise ModelError(f"{option}: {text!r} is no name in C++{hint}")
 
 
 def _maxima(given: list[str]) -> dict[str, int] | int | None:
@@ -170,7 +174,7 @@ def _report(
     arguments: argparse.Namespace, folder: Path, name: str, made: Generated, files: list[str]
 ) -> None:
     about = made.description
-    print(f"{folder / files[0]}: " + ", ".join(files[1:]) if files[1:] else folder / files[0])
+    print("wrote " + ", ".join(str(folder / file) for file in files))
     for side, ports in (("input", about.inputs), ("output", about.outputs)):
         for port in ports:
             shape = ",".join(str(extent).replace("extents.", "") for extent in port.shape)
@@ -178,7 +182,9 @@ def _report(
     for symbol in about.symbols:
         print(f"  extent {symbol.name}: up to {symbol.maximum}")
     print(f"  weights {about.weights_size:,} bytes, memory of an instance {made.memory:,} bytes")
+    place = (folder / name).resolve()
+    option = f"?weights={quote(str(place))}.weights" if arguments.weights == "file" else ""
     if arguments.so:
-        print(f"runner: native:{(folder / name).resolve()}.so")
+        print(f"runner: native:{quote(str(place))}.so{option}")
     elif arguments.weights != "only":
-        print(f"runner: native:{name}, where {name}.cpp and {name}Native.cpp are linked in")
+        print(f"runner: native:{name}{option}, where {name}.cpp and {name}Native.cpp are linked in")

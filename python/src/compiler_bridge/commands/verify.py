@@ -18,7 +18,7 @@ from ._shared import Parser, positive, reading, run
 _DESCRIPTION = """\
 Evaluates an ONNX model on random inputs with every engine that is there, and compares: 'reference'
 is the evaluator of the package onnx, 'onnxruntime' that of Python, the others are runners of
-CompilerBridge. Dynamic extents get several sizes. Exit status 0 if all agree, 1 if not, 2 if there
+CompilerBridge; 'native' compiles the model first. Dynamic extents get several sizes. Exit status 0 if all agree, 1 if not, 2 if there
 is nothing to compare."""
 
 
@@ -58,6 +58,15 @@ def main(words: list[str]) -> int:
         choices=list(ENGINES),
         metavar="ENGINE",
         help="leave one out: " + ", ".join(ENGINES),
+    )
+    parser.add_argument(
+        "--require",
+        action="append",
+        default=[],
+        choices=list(ENGINES),
+        metavar="ENGINE",
+        help="fail if this one does not take part: native, say, which compiles the model and needs a "
+        "C++ compiler",
     )
     return run(parser, words, _verify)
 
@@ -110,6 +119,9 @@ def _verify(arguments: argparse.Namespace) -> int:
     )
     for name, why in absent.items():
         print(f"  {name}: {why}")
+    for name in arguments.require:
+        if name in absent:
+            raise ModelError(f"--require {name}: {absent[name]}")
     if len(engines) < 2:
         there = next(iter(engines), "none")
         raise ModelError(f"there is nothing to compare; engines that take the model: {there}")

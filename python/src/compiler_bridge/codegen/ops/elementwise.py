@@ -15,6 +15,7 @@ _UNARY = {
     "Abs": "abs",
     "BitwiseNot": "bit_not",
     "Ceil": "ceil",
+    "Cos": "cos",
     "Erf": "erf",
     "Exp": "exp",
     "Floor": "floor",
@@ -26,8 +27,10 @@ _UNARY = {
     "Round": "round",
     "Sigmoid": "sigmoid",
     "Sign": "sign",
+    "Sin": "sin",
     "Softplus": "softplus",
     "Sqrt": "sqrt",
+    "Tan": "tan",
     "Tanh": "tanh",
 }
 _BINARY = {
