@@ -234,12 +234,12 @@ def _small(value: Value | None) -> bool:
 
 
 @st.composite
-def graphs(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Graph:
+def graphs(draw: Callable[[st.SearchStrategy[Any]], Any], salt: int) -> Graph:
     from ._recipes import RECIPES
 
     # What is drawn from hypothesis is mostly small and like what was drawn before: graphs of Abs.
     number = draw(st.integers(0, 2**62))
-    generator = np.random.default_rng(number)
+    generator = np.random.default_rng([salt, number])
     wanted = int(generator.integers(1, 12, endpoint=True))
     builder = Builder(generator, dynamic=bool(generator.integers(0, 4) == 0))
     kinds = ["float32"] * 8 + ["float64", "int64", "int32", "bool"]
@@ -274,7 +274,7 @@ def drawn(count: int, number: int) -> list[Graph]:
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(graphs())
+    @given(graphs(number))
     def collect(graph: Graph) -> None:
         found.append(graph)
 
