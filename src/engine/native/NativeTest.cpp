@@ -79,6 +79,7 @@ Expected<Decision> askRows(MLModelRunner &R, size_t Count, size_t Factors) {
 struct WeightsFile {
   std::string Magic = "CBWEIGHT";
   uint32_t Version = 1;
+  uint32_t Reserved = 0;
   uint64_t Size = 8;
   unsigned char LastOfFingerprint = 0xff;
   bool Sum = true;
@@ -95,7 +96,7 @@ struct WeightsFile {
         Text += char(Number >> (8 * I));
     };
     Add(Version, 4);
-    Add(0, 4);
+    Add(Reserved, 4);
     Add(Size, 8);
     for (int I = 0; I < 31; ++I)
       Text += char(I);
@@ -306,6 +307,10 @@ TEST(NativeTest, WeightsThatDoNotFit) {
   Bad = Good;
   Bad.Version = 7;
   Expect(Bad.content(), "has format version 7, this program reads 1");
+  Bad = Good;
+  Bad.Reserved = 1u << 24;
+  Expect(Bad.content(),
+         "has format version 1, but its reserved bytes are not 0");
   Bad = Good;
   Bad.LastOfFingerprint = 1;
   Expect(Bad.content(), "made for another architecture");
