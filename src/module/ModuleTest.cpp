@@ -260,6 +260,13 @@ TEST_F(ModuleTest, OneThatIsCutOffIsRefused) {
   expectSays(Cut(20), StatusCode::Unsupported, "20.so: file too short");
 }
 
+TEST_F(ModuleTest, AProgramWithoutCompiledModels) {
+  Status S = whyNot("native:Mlp");
+  expectSays(S, StatusCode::Unsupported,
+             "there is no model 'Mlp' in this program, which has none");
+  expectSays(S, StatusCode::Unsupported, "define cbridge_linked_models");
+}
+
 TEST_F(ModuleTest, AbsurdTensorsAreRefused) {
   Signature Sig({TensorSpec::create<double>("x")},
                 TensorSpec::create<double>("y"));

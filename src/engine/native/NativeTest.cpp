@@ -242,6 +242,7 @@ TEST(NativeTest, NamesThatAreNotThere) {
   EXPECT_SAYS(S, "there is no model 'Mlp' in this program, which has 'Affine', "
                  "'Rows'");
   EXPECT_SAYS(S, "native:FILE.so");
+  EXPECT_EQ(S.message().find("cbridge_linked_models"), std::string::npos);
   EXPECT_EQ(whyNot("native:", affinePass()).code(),
             StatusCode::InvalidArgument);
   EXPECT_EQ(whyNot("native:Affine?wheights=x", affinePass()).code(),
@@ -249,6 +250,10 @@ TEST(NativeTest, NamesThatAreNotThere) {
   for (const char *Name : {"nowhere.so", "no/where"})
     EXPECT_SAYS(whyNot("native:" + std::string(Name), affinePass()),
                 "module " + std::string(Name));
+  EXPECT_SAYS(whyNot("native:no/where.onnx", affinePass()),
+              "no/where.onnx is an ONNX model: compile it (cbridge compile), "
+              "or use onnx:no/where.onnx");
+  EXPECT_SAYS(whyNot("native:mlp.onnx", affinePass()), "or use onnx:mlp.onnx");
   EXPECT_SAYS(whyNot("native:" CBRIDGE_NO_NATIVE_MODEL, affinePass()),
               "has no compiled model");
   EXPECT_SAYS(whyNot("native:" + file("two"), affinePass()),
