@@ -17,11 +17,13 @@ struct Found {
   std::string Who;
 };
 
+bool endsWith(std::string_view Target, std::string_view Suffix) {
+  return Target.size() > Suffix.size() &&
+         Target.substr(Target.size() - Suffix.size()) == Suffix;
+}
+
 bool isFile(std::string_view Target) {
-  constexpr std::string_view Suffix = ".so";
-  return Target.find('/') != Target.npos ||
-         (Target.size() > Suffix.size() &&
-          Target.substr(Target.size() - Suffix.size()) == Suffix);
+  return Target.find('/') != Target.npos || endsWith(Target, ".so");
 }
 
 Expected<Found> inFile(const std::string &File) {
@@ -45,6 +47,12 @@ Expected<Found> find(const RunnerString &R) {
   if (R.target().empty())
     return R.errorAtTarget(
         "expected a model of this program, native:NAME, or native:FILE.so");
+  if (endsWith(R.target(), ".onnx"))
+    return Status::error(StatusCode::Unsupported,
+                         R.target() +
+                             " is an ONNX model: compile it (cbridge compile), "
+                             "or use onnx:" +
+                             R.target());
   if (isFile(R.target()))
     return inFile(R.target());
   Expected<const cbridge_native_model *> Linked = linkedModel(R.target());

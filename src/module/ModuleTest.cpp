@@ -230,6 +230,43 @@ TEST_F(ModuleTest, WhatIsNoModuleIsNoReasonToFail) {
              "cbridge-sum.so: has no channel 'sum'");
 }
 
+TEST_F(ModuleTest, OneThatIsCutOffIsRefused) {
+  std::ifstream In(Found + "/cbridge-version.so", std::ios::binary);
+  const std::string Whole((std::istreambuf_iterator<char>(In)), {});
+  // Each is a file of its own: what was loaded must not change.
+  auto Cut = [&](size_t Size) {
+    std::string File = directory() + "/" + std::to_string(Size) + ".so";
+    std::ofstream(File, std::ios::binary) << Whole.substr(0, Size);
+    return whyNot("native:" + File);
+  };
+  const std::string Claims = " bytes, its program headers claim ";
+  std::string Said = Cut(1000).message();
+  size_t At = Said.find(Claims);
+  ASSERT_NE(At, Said.npos) << Said;
+  size_t Claimed = std::stoul(Said.substr(At + Claims.size()));
+  ASSERT_GT(Claimed, 1000u);
+  ASSERT_LE(Claimed, Whole.size());
+  for (size_t Size :
+       {size_t(4096), Whole.size() / 2, Whole.size() - 100, Claimed - 1})
+    if (Size < Claimed)
+      expectSays(Cut(Size), StatusCode::Unsupported,
+                 "/" + std::to_string(Size) + ".so has " +
+                     std::to_string(Size) + Claims + std::to_string(Claimed));
+    else
+      expectSays(Cut(Size), StatusCode::Unsupported, "interface version 7");
+  // That is all that the loader needs.
+  expectSays(Cut(Claimed), StatusCode::Unsupported, "interface version 7");
+  expectSays(Cut(100), StatusCode::Unsupported, "100.so: is cut off: ");
+  expectSays(Cut(20), StatusCode::Unsupported, "20.so: file too short");
+}
+
+TEST_F(ModuleTest, AProgramWithoutCompiledModels) {
+  Status S = whyNot("native:Mlp");
+  expectSays(S, StatusCode::Unsupported,
+             "there is no model 'Mlp' in this program, which has none");
+  expectSays(S, StatusCode::Unsupported, "define cbridge_linked_models");
+}
+
 TEST_F(ModuleTest, AbsurdTensorsAreRefused) {
   Signature Sig({TensorSpec::create<double>("x")},
                 TensorSpec::create<double>("y"));

@@ -6,22 +6,70 @@
 //===----------------------------------------------------------------------===//
 #include "os/Library.h"
 
+#include "os/File.h"
+
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string_view>
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace cbridge::os {
+
+template <typename T> static bool readAt(int From, uint64_t Offset, T &To) {
+  return ::pread(From, &To, sizeof(To), off_t(Offset)) == ssize_t(sizeof(To));
+}
+
+/// How many bytes of a file the loader maps; 0 if it refuses the file itself.
+static uint64_t bytesMapped(int Library, uint64_t Size) {
+  Elf64_Ehdr Header;
+  if (!readAt(Library, 0, Header) ||
+      std::memcmp(Header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      Header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      Header.e_ident[EI_DATA] != ELFDATA2LSB ||
+      Header.e_phentsize != sizeof(Elf64_Phdr))
+    return 0;
+  auto End = [](uint64_t Offset, uint64_t Length) {
+    return Offset + std::min(Length, UINT64_MAX - Offset);
+  };
+  uint64_t Most =
+      End(Header.e_phoff, uint64_t(Header.e_phnum) * sizeof(Elf64_Phdr));
+  // Where they lie outside, there are no segments to read.
+  if (Most > Size)
+    return Most;
+  for (uint64_t I = 0; I < Header.e_phnum; ++I) {
+    Elf64_Phdr Segment;
+    if (!readAt(Library, Header.e_phoff + I * sizeof(Segment), Segment))
+      return 0;
+    if (Segment.p_type == PT_LOAD)
+      Most = std::max(Most, End(Segment.p_offset, Segment.p_filesz));
+  }
+  return Most;
+}
 
 Status checkLibrary(const std::string &File) {
   // A name without a folder is looked for by the loader.
   struct stat About;
-  if (File.find('/') != File.npos && ::stat(File.c_str(), &About) == 0 &&
-      !S_ISREG(About.st_mode))
+  if (File.find('/') == File.npos || ::stat(File.c_str(), &About) != 0)
+    return Status();
+  if (!S_ISREG(About.st_mode))
     return Status::error(StatusCode::Unsupported, "is no regular file");
+  // The loader says best why a file cannot be opened.
+  Expected<os::File> Opened = openFile(File, O_RDONLY | O_NONBLOCK);
+  if (!Opened || ::fstat(Opened->get(), &About) != 0)
+    return Status();
+  auto Size = uint64_t(About.st_size);
+  if (uint64_t Claimed = bytesMapped(Opened->get(), Size); Claimed > Size)
+    return Status::error(
+        StatusCode::Unsupported,
+        "is cut off: " + File + " has " + std::to_string(Size) +
+            " bytes, its program headers claim " + std::to_string(Claimed));
   return Status();
 }
 

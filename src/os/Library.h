@@ -15,9 +15,10 @@
 namespace cbridge::os {
 
 /// Loads a shared library, whose symbols others do not see, for the rest of the
-/// process. The message of a failure does not name it.
+/// process. The message of a failure need not name it.
 Expected<void *> loadLibrary(const std::string &File);
-/// Whether a file is one that may be loaded: a FIFO would keep us waiting.
+/// Whether a file is one that may be loaded: a FIFO would keep us waiting, and
+/// one that is cut off would end the process with SIGBUS.
 Status checkLibrary(const std::string &File);
 /// Null if it has none of that name.
 void *librarySymbol(void *Library, const char *Name);

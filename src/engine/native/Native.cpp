@@ -41,11 +41,15 @@ Expected<const cbridge_native_model *> linkedModel(const std::string &Name) {
   for (const cbridge_native_model *Each : Models)
     if (Each->name && Each->name == Name)
       return Each;
+  std::string Why = "there is no model '" + Name +
+                    "' in this program, which has " + listed(Models) +
+                    " (CMake's cbridge_add_model adds one";
+  if (Models.empty())
+    Why += "; programs built without it define cbridge_linked_models, see "
+           "docs/guide/deploy-native.md";
   return Status::error(StatusCode::Unsupported,
-                       "there is no model '" + Name +
-                           "' in this program, which has " + listed(Models) +
-                           " (CMake's cbridge_add_model adds one); a file is "
-                           "native:FILE.so or has a slash in it");
+                       Why +
+                           "); a file is native:FILE.so or has a slash in it");
 }
 
 namespace {

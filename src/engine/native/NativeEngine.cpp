@@ -88,6 +88,8 @@ Status NativeEngine::prepare() {
   Instance = Memory;
   if (Of->Weights)
     T->use_weights(Instance, Of->Weights->payload());
+  if (Status S = checkMemory(); !S)
+    return S;
 
   for (size_t I = 0, Unknown = 0; I < Features.size(); ++I) {
     const TensorSpec &Spec = Of->Pass.inputs()[I];
@@ -110,6 +112,26 @@ Status NativeEngine::prepare() {
     else if (Status S = fetchOutput(I); !S)
       return S;
   }
+  return Status();
+}
+
+/// Whether the instance has the memory that its table promises.
+Status NativeEngine::checkMemory() const {
+  const NativeTable &T = Of->Table;
+  auto Lacks = [&](const cbridge_native_port &Port) {
+    return Port.capacity && !Port.data(Instance);
+  };
+  auto NoMemory = [&](const char *Kind, const TensorSpec &Spec) {
+    return Status::error(StatusCode::Unsupported,
+                         Of->Who + ": model " + T->name + ": " + Kind + " '" +
+                             Spec.name() + "' has no memory");
+  };
+  for (size_t I = 0; I < T.inputs().size(); ++I)
+    if (Lacks(T.inputs()[I]))
+      return NoMemory("input", T.signature().inputs()[I]);
+  for (size_t I = 0; I < T.outputs().size(); ++I)
+    if (Lacks(T.outputs()[I]))
+      return NoMemory("output", T.signature().outputs()[I]);
   return Status();
 }
 

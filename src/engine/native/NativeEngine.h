@@ -64,6 +64,7 @@ private:
     std::unique_ptr<TensorStorage> Misfit;
   };
 
+  Status checkMemory() const;
   void setExtents(size_t I, Span<const int64_t> To);
   Status lendMisfit(size_t I, Span<const int64_t> To);
   Status setSymbols();

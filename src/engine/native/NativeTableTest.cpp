@@ -130,4 +130,24 @@ TEST(NativeTableTest, ExtentsThatItMakesUp) {
   EXPECT_SAYS(S, "it: output 'twice'");
 }
 
+TEST(NativeTableTest, TensorsWithoutMemory) {
+  auto Expect = [](const Changed &T, const std::string &Says) {
+    Signature Pass = NativeTable::read(&T.Table, "it")->signature();
+    Expected<EngineSource> Opened =
+        openNative(&T.Table, "it", *RunnerString::parse("native:it"), Pass);
+    ASSERT_TRUE(Opened) << Opened.status().toString();
+    Status S = (*Opened)().status();
+    EXPECT_EQ(S.code(), StatusCode::Unsupported);
+    EXPECT_SAYS(S, "it: model Rows: " + Says + " has no memory");
+  };
+  auto Nowhere = [](void *) -> void * { return nullptr; };
+  Changed Input, FixedOutput, VaryingOutput;
+  Input.Inputs[1].data = Nowhere;
+  Expect(Input, "input 'factor'");
+  FixedOutput.Outputs[0].data = Nowhere;
+  Expect(FixedOutput, "output 'sum'");
+  VaryingOutput.Outputs[1].data = Nowhere;
+  Expect(VaryingOutput, "output 'twice'");
+}
+
 } // namespace

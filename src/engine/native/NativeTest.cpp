@@ -79,6 +79,7 @@ Expected<Decision> askRows(MLModelRunner &R, size_t Count, size_t Factors) {
 struct WeightsFile {
   std::string Magic = "CBWEIGHT";
   uint32_t Version = 1;
+  uint32_t Reserved = 0;
   uint64_t Size = 8;
   unsigned char LastOfFingerprint = 0xff;
   bool Sum = true;
@@ -95,7 +96,7 @@ struct WeightsFile {
         Text += char(Number >> (8 * I));
     };
     Add(Version, 4);
-    Add(0, 4);
+    Add(Reserved, 4);
     Add(Size, 8);
     for (int I = 0; I < 31; ++I)
       Text += char(I);
@@ -241,6 +242,7 @@ TEST(NativeTest, NamesThatAreNotThere) {
   EXPECT_SAYS(S, "there is no model 'Mlp' in this program, which has 'Affine', "
                  "'Rows'");
   EXPECT_SAYS(S, "native:FILE.so");
+  EXPECT_EQ(S.message().find("cbridge_linked_models"), std::string::npos);
   EXPECT_EQ(whyNot("native:", affinePass()).code(),
             StatusCode::InvalidArgument);
   EXPECT_EQ(whyNot("native:Affine?wheights=x", affinePass()).code(),
@@ -248,6 +250,10 @@ TEST(NativeTest, NamesThatAreNotThere) {
   for (const char *Name : {"nowhere.so", "no/where"})
     EXPECT_SAYS(whyNot("native:" + std::string(Name), affinePass()),
                 "module " + std::string(Name));
+  EXPECT_SAYS(whyNot("native:no/where.onnx", affinePass()),
+              "no/where.onnx is an ONNX model: compile it (cbridge compile), "
+              "or use onnx:no/where.onnx");
+  EXPECT_SAYS(whyNot("native:mlp.onnx", affinePass()), "or use onnx:mlp.onnx");
   EXPECT_SAYS(whyNot("native:" CBRIDGE_NO_NATIVE_MODEL, affinePass()),
               "has no compiled model");
   EXPECT_SAYS(whyNot("native:" + file("two"), affinePass()),
@@ -306,6 +312,10 @@ TEST(NativeTest, WeightsThatDoNotFit) {
   Bad = Good;
   Bad.Version = 7;
   Expect(Bad.content(), "has format version 7, this program reads 1");
+  Bad = Good;
+  Bad.Reserved = 1u << 24;
+  Expect(Bad.content(),
+         "has format version 1, but its reserved bytes are not 0");
   Bad = Good;
   Bad.LastOfFingerprint = 1;
   Expect(Bad.content(), "made for another architecture");

@@ -58,6 +58,9 @@ Status check(Bytes Content, const NativeTable &Of) {
   if (H.Version != Version)
     return Refused("has format version " + std::to_string(H.Version) +
                    ", this program reads " + std::to_string(Version));
+  if (H.Reserved)
+    return Refused("has format version " + std::to_string(H.Version) +
+                   ", but its reserved bytes are not 0");
   if (std::memcmp(H.Fingerprint, Of->fingerprint, sizeof(H.Fingerprint)) != 0)
     return Refused(
         "made for another architecture: its fingerprint is " +
