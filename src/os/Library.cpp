@@ -68,7 +68,7 @@ Status checkLibrary(const std::string &File) {
   if (uint64_t Claimed = bytesMapped(Opened->get(), Size); Claimed > Size)
     return Status::error(
         StatusCode::Unsupported,
-        "is cut off: " + File + " has " + std::to_string(Size) +
+        "is cut off: it has " + std::to_string(Size) +
             " bytes, its program headers claim " + std::to_string(Claimed));
   return Status();
 }
