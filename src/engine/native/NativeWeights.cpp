@@ -63,8 +63,7 @@ Status check(Bytes Content, const NativeTable &Of) {
         "made for another architecture: its fingerprint is " +
         shown(H.Fingerprint) + ", that of the model " +
         shown(reinterpret_cast<const unsigned char(&)[32]>(Of->fingerprint)) +
-        "; both must be compiled by the same version with the same --max, "
-        "from graphs that differ in weights only");
+        "; their graphs must differ in nothing but weights");
   if (H.PayloadSize != Of->weights_size)
     return Refused("has " + std::to_string(H.PayloadSize) +
                    " bytes of weights, the model " +

@@ -74,8 +74,8 @@ def generate(
     layout = plan(program)
     dumps.append(f"# planned\n{layout}")
     about, members = describe(program, layout, name, namespace, weights == "embed")
-    code = body(Emitter(program, layout, members))
-    about = replace(about, fast=fast, fingerprint=fingerprint(code, layout))
+    pieces, functions = body(Emitter(program, layout, members))
+    about = replace(about, fast=fast, fingerprint=fingerprint(functions, layout))
     size = instance_size(about, layout)
     if size > _LARGEST:
         largest = max((*about.inputs, *about.outputs), key=lambda port: port.capacity)
@@ -85,7 +85,7 @@ def generate(
         )
     return Generated(
         header(about, made_from, layout),
-        source(about, made_from, code, layout),
+        source(about, made_from, f"{pieces}\n{functions}", layout),
         layout.weights_block(),
         about,
         size,

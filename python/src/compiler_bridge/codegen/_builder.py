@@ -55,6 +55,7 @@ class Builder:
         self._turned: dict[int, tuple[Array, Value]] = {}
         # What has been evaluated, with the inputs, which keep their identity as long as it is here.
         self.folded: dict[object, tuple[Sequence[Value | None], list[Value]]] = {}
+        self._required: set[Extent] = set()
         self._count = 0
 
     def fail(self, reason: str) -> NoReturn:
@@ -70,8 +71,9 @@ class Builder:
         `limit`: models are refused that need inputs larger than this.
         """
         lowest = extent.minimum(self.program.maxima)
-        if lowest >= 0:
+        if lowest >= 0 or extent in self._required:
             return
+        self._required.add(extent)
         number = dict(extent.terms).get((), 0)
         text = _plain(f"{extent - number} >= {-number}")
         if extent.constant is not None or (limit is not None and lowest < -limit):
@@ -83,6 +85,8 @@ class Builder:
 
     def temp(self, dtype: DType, shape: Shape, kind: str = "temp") -> Value:
         self._count += 1
+        for extent in shape:
+            self.require(extent, limit=None)
         return whole(Buffer(f"t{self._count}", kind, dtype, product(shape)), shape)
 
     def constant(self, array: Array, *, weight: bool = False) -> Value:
@@ -150,6 +154,8 @@ class Builder:
     def view(self, value: Value, shape: Shape, strides: Shape, offset: Extent | int = 0) -> Value:
         """Other elements of the same buffer; the offset is relative."""
         assert value.buffer
+        for extent in shape:
+            self.require(extent, limit=None)
         return Value(value.dtype, shape, value.buffer, strides, value.offset + offset)
 
     def broadcast(self, value: Value, shape: Shape) -> Value:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ._builder import loops
+from ._builder import Unsupported, loops
 from ._extent import Extent
 from ._fuse import is_vector
 from ._ir import (
@@ -35,6 +35,10 @@ from ._types import ctype, literal
 ONE = Extent.of(1)
 
 
+class NotForTypeError(Exception):
+    """A scalar function that a type does not have."""
+
+
 @dataclass
 class Emitter:
     """`members`: of the model's inputs and outputs, by the names of buffers."""
@@ -52,7 +56,10 @@ class Emitter:
         for i, instruction in enumerate(self.program.body):
             fails = isinstance(instruction, Kernel) and instruction.fails
             self.structs.clear()
-            body = self.body(instruction)
+            try:
+                body = self.body(instruction)
+            except NotForTypeError as error:
+                raise Unsupported(f"{instruction.node}: {error}") from None
             end = "\nreturn nullptr;" if fails else ""
             texts.append(
                 f"// {comment(instruction.node)}\n{''.join(self.structs)}"
@@ -154,7 +161,7 @@ class Emitter:
         real = kind.kind == "f"
         template = scalar.real if real else scalar.integer
         if template is None:
-            raise AssertionError(f"{call.function} of {kind}")
+            raise NotForTypeError(f"{call.function} of elements of type {kind} is not supported")
         return template.format(*arguments, type=ctype(call.dtype))
 
     # Instructions.

@@ -196,8 +196,8 @@ def weights(plan: Plan) -> str:
     )
 
 
-def body(emitter: Emitter) -> str:
-    """What is compiled once per level: pieces, functions, and the one that calls them."""
+def body(emitter: Emitter) -> tuple[str, str]:
+    """What is compiled once per level: pieces, and functions, the last calling the others."""
     functions, calls = emitter.functions()
     run = f"""\
 FN const char *run(const void *Given) noexcept {{
@@ -207,12 +207,16 @@ const Frame &F = *static_cast<const Frame *>(Given);
 return nullptr;
 }}
 """
-    return "\n".join([*pieces(emitter.needs | {"vec"}), indented(functions), indented(run)])
+    shared = "\n".join(pieces(emitter.needs | {"vec"}))
+    return shared, f"{indented(functions)}\n{indented(run)}"
 
 
-def fingerprint(code: str, plan: Plan) -> str:
-    """Of what the weights must fit: the code without comments, and their types and sizes."""
-    text = re.sub(r"//[^\n]*", "", code)
+def fingerprint(functions: str, plan: Plan) -> str:
+    """Of what the weights must fit: what is done with them, and their types and sizes.
+
+    Neither names of nodes nor the places of intermediate results matter, which maxima change.
+    """
+    text = re.sub(r"//[^\n]*|\"[^\"\n]*\"|(?<=F\.scratch) \+ \d+", "", functions)
     sizes = ";".join(
         f"{buffer.dtype.name}:{buffer.size}@{offset}" for buffer, offset in plan.weights.items()
     )

@@ -45,6 +45,8 @@ def fold(
             results = _evaluate(onnx, proto, feeds, opset)
     except Exception:
         return None  # the operator's own function says what is wrong
+    if proto.op_type == "Cast" and not _fits(inputs[0], results[0]):
+        return None  # what does not fit is not NumPy's to decide
     values = []
     largest = _LARGEST_GROWN if proto.op_type in _GROWING else _LARGEST
     weight = any(value is not None and value.weight for value in inputs)
@@ -55,6 +57,16 @@ def fold(
         values.append(g.constant(array, weight=weight))
     g.folded[key] = (inputs, values)
     return values
+
+
+def _fits(value: Value | None, result: Any) -> bool:
+    """Whether a cast has changed no more than the fraction of a number."""
+    source, to = None if value is None else value.constant, np.asarray(result).dtype
+    if source is None or source.dtype.kind != "f" or to.kind not in "iu":
+        return True
+    limits = np.iinfo(to)
+    wide = source.astype(np.float64)
+    return bool(np.all((wide > limits.min - 1.0) & (wide < limits.max + 1.0)))
 
 
 def _evaluate(onnx: Any, proto: Any, feeds: dict[str, Array | None], opset: int) -> list[Any]:

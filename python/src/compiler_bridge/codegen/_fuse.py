@@ -23,6 +23,8 @@ from ._ir import (
 from ._scalars import SCALARS
 from ._types import FLOAT
 
+_LARGEST = 128  # parts of an expression
+
 
 def write_outputs_in_place(program: Program) -> None:
     """What is only copied to an output is computed there."""
@@ -103,7 +105,7 @@ def _absorb(
             if isinstance(into, Gemm) and buffer in (into.left.buffer, into.right.buffer):
                 continue
             fused = _fused(into, expr, buffer, maker)
-            if fused is None:
+            if fused is None or _parts(fused) > _LARGEST:
                 continue
             # What the maker reads is read here instead; twice, if it was read here before.
             before = {value.buffer for value in into.reads()}
@@ -116,6 +118,10 @@ def _absorb(
             into, changed = fused, True
             break
     return into
+
+
+def _parts(of: Map | Gemm) -> int:
+    return sum(1 for _ in expressions(of.expr if isinstance(of, Map) else of.result))
 
 
 def _same_place(value: Value, out: Value) -> bool:

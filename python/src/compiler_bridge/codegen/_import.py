@@ -23,11 +23,12 @@ _STANDARD = ("", "ai.onnx")
 def import_model(model: Any, maxima: Mapping[str, int] | int | None) -> Program:
     onnx = _model.require("onnx", "compile")
     try:
-        onnx.checker.check_model(model)
+        # In full: types and shapes that do not fit are found here.
+        onnx.checker.check_model(model, full_check=True)
     except Exception as error:
         raise Unsupported(f"is no valid ONNX model: {first_line(error)}") from None
     if model.functions:
-        model = onnx.inliner.inline_local_functions(model)
+        model = _model.require("onnx.inliner", "compile").inline_local_functions(model)
     return _Importer(onnx, model, maxima).run()
 
 
@@ -110,7 +111,7 @@ class _Importer:
                 if name not in self.symbols:
                     raise Unsupported(f"--max {name}: no extent has this name; there are {known}")
         for symbol, made in self.symbols.items():
-            if not self.builder.program.maxima[made]:
+            if self.builder.program.maxima[made] < 1:
                 places = [
                     name
                     for name, value in self.builder.program.inputs
@@ -173,7 +174,13 @@ class _Importer:
             return self.expand(proto, domain, where, inputs, opset)
         attributes = {each.name: self.attribute(each, where) for each in proto.attribute}
         node = Node(where, proto.op_type, inputs, attributes, list(proto.output), opset)
-        result = translate(self.builder, node)
+        try:
+            result = translate(self.builder, node)
+        except Unsupported:
+            raise
+        except Exception as error:
+            what = f"{type(error).__name__}: {first_line(error)}"
+            raise Unsupported(f"{where}: is not supported as it is used here ({what})") from error
         return [result] if isinstance(result, Value) else result
 
     def attribute(self, proto: Any, where: str) -> Any:

@@ -172,7 +172,18 @@ def loads(root: Expr) -> list[Value]:
     return [each.value for each in expressions(root) if isinstance(each, Load)]
 
 
+_SHOWN = 60  # parts; what is shared is shown as often as it is used
+
+
 def expr_text(expr: Expr) -> str:
+    count = sum(1 for _ in expressions(expr))
+    return f"an expression of {count} parts" if count > _SHOWN else _expr_text(expr, [0])
+
+
+def _expr_text(expr: Expr, shown: list[int]) -> str:
+    shown[0] += 1
+    if shown[0] > 4 * _SHOWN:
+        return "..."
     match expr:
         case Load():
             return str(expr.value.buffer)
@@ -183,7 +194,9 @@ def expr_text(expr: Expr) -> str:
         case Sum():
             return "sum"
         case Call():
-            return f"{expr.function}({', '.join(map(expr_text, expr.arguments))})"
+            return (
+                f"{expr.function}({', '.join(_expr_text(each, shown) for each in expr.arguments)})"
+            )
 
 
 @dataclass(eq=False)

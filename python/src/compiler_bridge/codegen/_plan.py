@@ -43,7 +43,7 @@ def plan(program: Program) -> Plan:
     for buffer in program.buffers():
         if buffer.kind == "weight" and buffer.data is not None:
             result.weights[buffer] = result.weights_size
-            result.weights_size += _aligned(buffer.data.nbytes)
+            result.weights_size += _aligned(max(buffer.data.nbytes, 1))
         elif buffer.kind == "table":
             result.tables.append(buffer)
     lives: dict[Buffer, list[int]] = {}

@@ -18,8 +18,8 @@ from ._shared import Parser, positive, reading, run
 _DESCRIPTION = """\
 Evaluates an ONNX model on random inputs with every engine that is there, and compares: 'reference'
 is the evaluator of the package onnx, 'onnxruntime' that of Python, the others are runners of
-CompilerBridge; 'native' compiles the model first. Dynamic extents get several sizes. Exit status 0 if all agree, 1 if not, 2 if there
-is nothing to compare."""
+CompilerBridge; 'native' compiles the model first. Dynamic extents get several sizes. Exit status 0
+if all agree, 1 if not, 2 if there is nothing to compare."""
 
 
 def main(words: list[str]) -> int:
@@ -65,8 +65,7 @@ def main(words: list[str]) -> int:
         default=[],
         choices=list(ENGINES),
         metavar="ENGINE",
-        help="fail if this one does not take part: native, say, which compiles the model and needs a "
-        "C++ compiler",
+        help="fail if this one does not take part; native, say, needs a C++ compiler",
     )
     return run(parser, words, _verify)
 
