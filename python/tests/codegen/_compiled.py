@@ -200,7 +200,7 @@ def build(
     toolchain: Toolchain | None = None,
     *,
     per_unit: int = 60,
-    cache: Path | None = CACHE,
+    cache: Path = CACHE,
 ) -> Program:
     """Compiles models by number, so many in a translation unit, two of them at a time. The models
     have different names or namespaces."""
@@ -208,12 +208,10 @@ def build(
     result.descriptions = {i: model.description for i, model in models.items()}
     numbers = list(models)
     units = [numbers[i : i + per_unit] for i in range(0, len(numbers), per_unit)]
-    folder = cache or Path(tempfile.mkdtemp(prefix="codegen-"))
     with ThreadPoolExecutor(2) as pool:
-        for done in pool.map(lambda u: _unit({i: models[i] for i in u}, result, folder), units):
+        for done in pool.map(lambda u: _unit({i: models[i] for i in u}, result, cache), units):
             result.executables.update(done)
-    if cache:
-        _prune(cache)
+    _prune(cache)
     return result
 
 

@@ -10,7 +10,12 @@ import numpy as np
 import onnx
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
+from hypothesis.configuration import set_hypothesis_home_dir
 from onnx import TensorProto, helper, numpy_helper
+
+from ._compiled import ROOT
+
+set_hypothesis_home_dir(ROOT / "build" / "hypothesis")  # it writes there, whatever is asked
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int | str, ...]

@@ -75,8 +75,8 @@ class Reference:
             wanted = self._exact.run(None, dict(inputs))
             if any(np.isnan(each).any() for each in wanted[len(self._outputs) :]):
                 raise NotEvaluatedError("the order of NaNs is not defined")
-            runs = range(_NOISY_RUNS if self._noisy else 0)
-            moved = [self._noisy.run(None, dict(inputs)) for _ in runs]
+            noisy = [self._noisy] * _NOISY_RUNS if self._noisy else []
+            moved = [each.run(None, dict(inputs)) for each in noisy]
         except Exception as error:
             raise NotEvaluatedError(str(error)) from error
         return {
