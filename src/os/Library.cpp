@@ -66,10 +66,10 @@ Status checkLibrary(const std::string &File) {
     return Status();
   auto Size = uint64_t(About.st_size);
   if (uint64_t Claimed = bytesMapped(Opened->get(), Size); Claimed > Size)
-    return Status::error(
-        StatusCode::Unsupported,
-        "is cut off: it has " + std::to_string(Size) +
-            " bytes, its program headers claim " + std::to_string(Claimed));
+    return Status::error(StatusCode::Unsupported,
+                         "is cut off: it has " + std::to_string(Size) +
+                             " bytes, its program headers claim " +
+                             std::to_string(Claimed));
   return Status();
 }
 

@@ -21,9 +21,10 @@ def _math(function: str, piece: str | None = None) -> Scalar:
     return Scalar(f"{function}Of({{0}})", needs=(piece or function,))
 
 
-def _compare(symbol: str) -> Scalar:
-    text = f"({{0}} {symbol} {{1}})"
-    return Scalar(text, text, scalar_only=True)
+def _compare(function: str) -> Scalar:
+    """A function, since compilers warn of `A < A`."""
+    text = f"{function}({{0}}, {{1}})"
+    return Scalar(text, text, scalar_only=True, needs=("elements",))
 
 
 def _integer(function: str, arguments: int = 2) -> str:
@@ -63,14 +64,14 @@ SCALARS: dict[str, Scalar] = {
     "tan": Scalar("tanOf({0})", scalar_only=True, needs=("trig",)),
     "gelu": _math("gelu"),
     "gelu_tanh": _math("geluTanh", "gelu"),
-    "eq": _compare("=="),
-    "lt": _compare("<"),
-    "le": _compare("<="),
-    "gt": _compare(">"),
-    "ge": _compare(">="),
-    "and": _compare("&&"),
-    "or": _compare("||"),
-    "xor": _compare("!="),
+    "eq": _compare("isEqual"),
+    "lt": _compare("isLess"),
+    "le": _compare("isLessOrEqual"),
+    "gt": _compare("isGreater"),
+    "ge": _compare("isGreaterOrEqual"),
+    "and": _compare("isBoth"),
+    "or": _compare("isEither"),
+    "xor": _compare("isDifferent"),
     "not": Scalar(None, "(!{0})"),
     "bit_and": Scalar(None, _integer("intAnd"), needs=_INTS),
     "bit_or": Scalar(None, _integer("intOr"), needs=_INTS),

@@ -74,7 +74,11 @@ def _gather_rows(g: Builder, data: Value, axis: int, indices: Value, checked: bo
     outer, inner = _names("O", data.shape[:axis]), axis + 1
     places = _names("I", indices.shape)
     text = f"A1[{indices.at(places)}]"
-    code = _index(g, "J", text, data.shape[axis]) if checked else f"const int64_t J = {text};\n"
+    code = (
+        _index(g, "J", text, data.shape[axis])
+        if checked
+        else f"const int64_t J = {text};\n(void)J;\n"
+    )
     code += _copy_row(data, [*outer, "J"], inner)
     shape = (*data.shape[:axis], *indices.shape, *data.shape[inner:])
     code = loops([*outer, *places], shape[: len(outer) + len(places)], code)
