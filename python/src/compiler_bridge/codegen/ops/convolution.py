@@ -6,6 +6,7 @@ from .._builder import ONE, Builder
 from .._extent import Extent, constants, product
 from .._ir import Value
 from .._registry import Node, operator
+from ._checks import need_one_type, need_rank, need_shape, refuse_shape
 from ._windows import slides, windows
 from .matrix import matmul
 
@@ -13,10 +14,16 @@ from .matrix import matmul
 @operator("Conv")
 def _conv(g: Builder, node: Node) -> Value:
     value, weights, bias = node[0], node[1], node.given(2)
+    need_one_type(g, value, weights, bias)
+    need_rank(g, "X", value, 3, more=True)
+    need_rank(g, "W", weights, value.rank)
     kernel = constants(weights.shape[2:])
-    if kernel is None or value.rank < 3 or weights.rank != value.rank:
-        g.fail("needs a tensor with a batch, channels and more axes, and a kernel of known size")
+    if kernel is None:
+        g.fail("needs a kernel of known size")
+    if tuple(node.attribute("kernel_shape", kernel)) != kernel:
+        refuse_shape(g, "W", weights, f"a kernel of {list(node.attribute('kernel_shape'))}")
     groups = node.attribute("group", 1)
+    need_shape(g, "B", bias, weights.shape[0])
     channels, results = weights.shape[1], weights.shape[0].divided_by(Extent.of(groups))
     if results is None or channels * groups != value.shape[1]:
         g.fail(f"{value.shape[1]} channels and {weights.shape[0]} results in {groups} groups")

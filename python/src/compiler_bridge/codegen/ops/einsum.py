@@ -48,13 +48,22 @@ def _parsed(g: Builder, equation: str, values: Sequence[Value]) -> tuple[list[Te
     ellipses = 0
     terms = []
     for text, value in zip(texts, values, strict=True):
+        if "." in text.replace("...", "", 1):
+            g.fail(f"{text!r} is not understood")
         hidden = value.rank - len(text.replace("...", ""))
         if hidden < 0 or (hidden and "..." not in text):
             g.fail(f"{text!r} does not fit a tensor with {value.rank} axes")
         ellipses = max(ellipses, hidden)
         terms.append(_diagonal(g, value, _labels(text, hidden)))
     if arrow:
-        return terms, _labels(right, ellipses if "..." in right else 0)
+        result = _labels(right, ellipses if "..." in right else 0)
+        known = {label for term in terms for label in term.labels}
+        for label in result:
+            if label not in known:
+                g.fail(f"the equation {equation!r}: no input has {label!r} of the output")
+            if result.count(label) > 1:
+                g.fail(f"the equation {equation!r}: the output has {label!r} twice")
+        return terms, result
     # As NumPy has it: what occurs once, in alphabetical order.
     names = left.replace(".", "").replace(",", "")
     once = sorted(name for name in set(names) if names.count(name) == 1)

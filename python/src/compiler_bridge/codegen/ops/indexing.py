@@ -13,6 +13,7 @@ from .._ir import Kernel, Map, Value
 from .._registry import Node, operator
 from .._scalars import SCALARS
 from .._types import FLOAT, INT64, ctype
+from ._checks import need_indices, need_one, need_one_type, need_rank, need_type
 from ._parts import dense_at, rows_are_dense, section, without
 
 
@@ -36,6 +37,8 @@ def _index(g: Builder, name: str, text: str, extent: Extent) -> str:
 @operator("Gather")
 def _gather(g: Builder, node: Node) -> Value:
     data, indices = node[0], node[1]
+    need_rank(g, "data", data, 1, more=True)
+    need_indices(g, "indices", indices)
     axis = node.axis(data.rank, 0)
     if indices.constant is not None:
         return take(g, data, axis, indices.constant)
@@ -102,6 +105,8 @@ def _fits_inside(g: Builder, inner: Value, outer: Value, axis: int) -> None:
 
 @operator("GatherElements")
 def _gather_elements(g: Builder, node: Node) -> Value:
+    need_rank(g, "data", node[0], 1, more=True)
+    need_indices(g, "indices", node[1])
     data, indices = g.stored(node[0]), g.stored(node[1])
     axis = node.axis(data.rank, 0)
     _fits_inside(g, indices, data, axis)
@@ -131,9 +136,10 @@ def _tuple_size(g: Builder, indices: Value, room: int) -> int:
 
 @operator("GatherND")
 def _gather_nd(g: Builder, node: Node) -> Value:
+    need_indices(g, "indices", node[1])
     data, indices = g.stored(node[0]), g.stored(node[1])
     batch = node.attribute("batch_dims", 0)
-    if data.shape[:batch] != indices.shape[:batch] or batch >= indices.rank:
+    if data.shape[:batch] != indices.shape[:batch] or not 0 <= batch < indices.rank:
         g.fail(f"batches of {shape_text(data.shape)} and {shape_text(indices.shape)} do not fit")
     size = _tuple_size(g, indices, data.rank - batch)
     inner = batch + size
@@ -177,8 +183,15 @@ def _scatter(g: Builder, node: Node, out: Value, ins: Sequence[Value], code: str
     return out
 
 
+def _check_scatter(g: Builder, node: Node) -> None:
+    need_rank(g, "data", node[0], 1, more=True)
+    need_indices(g, "indices", node[1])
+    need_one_type(g, node[0], node[2])
+
+
 @operator("Scatter", "ScatterElements")
 def _scatter_elements(g: Builder, node: Node) -> Value:
+    _check_scatter(g, node)
     indices, updates = g.stored(node[1]), g.stored(node[2])
     axis = node.axis(node[0].rank, 0)
     _fits_inside(g, indices, node[0], axis)
@@ -194,6 +207,7 @@ def _scatter_elements(g: Builder, node: Node) -> Value:
 
 @operator("ScatterND")
 def _scatter_nd(g: Builder, node: Node) -> Value:
+    _check_scatter(g, node)
     indices, updates = g.stored(node[1]), g.stored(node[2])
     shape = node[0].shape
     size = _tuple_size(g, indices, len(shape))
@@ -240,6 +254,9 @@ def _update_row(
 
 @operator("CumSum")
 def _cum_sum(g: Builder, node: Node) -> Value:
+    need_rank(g, "x", node[0], 1, more=True)
+    need_one(g, "axis", node[1])
+    need_indices(g, "axis", node[1])
     value = g.stored(node[0])
     axis = node.checked_axis(node.number(1, "the axis"), value.rank)
     shape, extent = value.shape, value.shape[axis]
@@ -307,6 +324,8 @@ def _check_sorted(g: Builder, limits: Value) -> str:
 
 @operator("Compress")
 def _compress(g: Builder, node: Node) -> Value:
+    need_rank(g, "condition", node[1], 1)
+    need_type(g, "condition", node[1], "bool")
     value, chosen = node[0], node[1].constant
     if chosen is None:
         g.fail("the shape of its result depends on values that only the running model knows")

@@ -7,6 +7,7 @@ from .._extent import Shape, broadcast
 from .._ir import Gemm, Sum, Value
 from .._registry import Node, operator
 from .._types import FLOAT, ctype
+from ._checks import need_one_type, need_rank, need_to_fit
 
 # Right sides of fewer columns, if their columns can be had as rows, are better summed along k.
 _FEW_COLUMNS = 8
@@ -19,6 +20,7 @@ def _matmul(g: Builder, node: Node) -> Value:
 
 def matmul(g: Builder, left: Value, right: Value) -> Value:
     """As NumPy defines it."""
+    need_one_type(g, left, right)
     if left.rank == 0 or right.rank == 0:
         g.fail("a product needs tensors with axes")
     if left.rank == 1:
@@ -85,6 +87,8 @@ def _plain(g: Builder, left: Value, right: Value, shape: Shape) -> Value:
 @operator("Gemm")
 def _gemm(g: Builder, node: Node) -> Value:
     left, right = node[0], node[1]
+    need_rank(g, "A", left, 2)
+    need_rank(g, "B", right, 2)
     if node.attribute("transA", 0):
         left = g.transpose(left, (1, 0))
     if node.attribute("transB", 0):
@@ -94,6 +98,8 @@ def _gemm(g: Builder, node: Node) -> Value:
     if alpha != 1:
         product = g.map("mul", product, g.scalar(alpha, product))
     added = node.given(2)
+    need_one_type(g, product, added)
+    need_to_fit(g, "C", added, product.shape)
     if added is None or beta == 0:
         return product
     if beta != 1:

@@ -9,6 +9,7 @@ from .._builder import ONE, Builder
 from .._extent import Extent, Shape, broadcast, constants, product, shape_text
 from .._ir import Value
 from .._registry import Node, operator
+from ._checks import need_extents, need_one_type, need_rank
 from ._parts import concat, count_of_steps, section, squeezed
 
 _ZERO = Extent.of(0)
@@ -30,6 +31,7 @@ def _reshape(g: Builder, node: Node) -> Value:
     unknown = [axis for axis, extent in enumerate(wanted) if extent.constant == -1]
     if len(unknown) > 1:
         g.fail("the shape has more than one -1")
+    need_extents(g, "the shape", (each for each in wanted if (each.constant or 0) < -1))
     for axis in unknown:
         wanted[axis] = _remaining(g, value.shape, [*wanted[:axis], *wanted[axis + 1 :]])
     if product(wanted) != value.size:
@@ -105,6 +107,7 @@ def _unsqueeze(g: Builder, node: Node) -> Value:
 def _expand(g: Builder, node: Node) -> Value:
     value = node[0]
     wanted = tuple(node.extents(1, "the shape"))
+    need_extents(g, "the shape", wanted)
     shape = broadcast(value.shape, wanted)
     if shape is None:
         g.fail(f"whether {shape_text(value.shape)} fits {shape_text(wanted)} is not known")
@@ -119,6 +122,7 @@ def _tile(g: Builder, node: Node) -> Value:
     repeats = node.extents(1, "the repeats")
     if len(repeats) != value.rank:
         g.fail(f"{len(repeats)} repeats of a tensor with {value.rank} axes")
+    need_extents(g, "the repeats", repeats)
     # Each axis becomes two, of which the first stays where it is.
     shape, strides = [], []
     for repeat, extent, stride in zip(repeats, value.shape, value.strides, strict=True):
@@ -132,12 +136,19 @@ def _tile(g: Builder, node: Node) -> Value:
 @operator("Concat")
 def _concat(g: Builder, node: Node) -> Value:
     values = [node[i] for i in range(len(node.inputs))]
-    return concat(g, values, node.axis(values[0].rank, 1))
+    need_one_type(g, *values)
+    # Empty ones of one axis fit everything, as in ONNX Runtime.
+    parts = [value for value in values if value.shape != (_ZERO,)] or values[:1]
+    for i, value in enumerate(values):
+        if value.shape != (_ZERO,):
+            need_rank(g, str(i), value, max(parts[0].rank, 1))
+    return concat(g, parts, node.axis(parts[0].rank, 1))
 
 
 @operator("Split")
 def _split(g: Builder, node: Node) -> list[Value]:
     value, count = node[0], len(node.outputs)
+    need_rank(g, "input", value, 1, more=True)
     axis = node.axis(value.rank, 0)
     extent = value.shape[axis]
     if node.opset >= 13 and node.given(1) is not None:
@@ -148,6 +159,7 @@ def _split(g: Builder, node: Node) -> list[Value]:
         sizes = _equal_sizes(g, extent, node.attribute("num_outputs") or count)
     if sum(sizes, _ZERO) != extent or len(sizes) < count:
         g.fail(f"{extent} places in {count} parts of {shape_text(tuple(sizes))}")
+    need_extents(g, "the sizes", sizes)
     parts, start = [], _ZERO
     for size in sizes:
         parts.append(section(g, value, axis, start, size))
@@ -212,9 +224,17 @@ def _places(
     return first, count_of_steps(g, length, abs(step))
 
 
+def _blocks(g: Builder, node: Node) -> tuple[Value, int]:
+    size: int = node.attribute("blocksize")
+    need_rank(g, "input", node[0], 4)
+    if size < 1:
+        g.fail(f"blocks of {size}")
+    return node[0], size
+
+
 @operator("DepthToSpace")
 def _depth_to_space(g: Builder, node: Node) -> Value:
-    value, size = node[0], node.attribute("blocksize")
+    value, size = _blocks(g, node)
     batch, depth, height, width = value.shape
     block = Extent.of(size)
     channels = depth.divided_by(block * block)
@@ -231,7 +251,7 @@ def _depth_to_space(g: Builder, node: Node) -> Value:
 
 @operator("SpaceToDepth")
 def _space_to_depth(g: Builder, node: Node) -> Value:
-    value, size = node[0], node.attribute("blocksize")
+    value, size = _blocks(g, node)
     batch, depth, height, width = value.shape
     block = Extent.of(size)
     rows, columns = height.divided_by(block), width.divided_by(block)

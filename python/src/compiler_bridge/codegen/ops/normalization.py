@@ -9,6 +9,7 @@ from .._extent import Extent, Shape, product
 from .._ir import Value
 from .._registry import Node, operator
 from .._types import DOUBLE, FLOAT, DType, literal
+from ._checks import need_one_type, need_rank, need_real, need_shape, need_to_fit
 from .reduction import SQUARES, mean
 
 _EPSILON = 1e-5  # the default
@@ -61,6 +62,11 @@ def _normalized_rows(
 @operator("LayerNormalization")
 def _layer_normalization(g: Builder, node: Node) -> list[Value]:
     value, scale, bias = node[0], node[1], node.given(2)
+    need_real(g, "X", value)
+    need_one_type(g, value, scale, bias)
+    need_rank(g, "X", value, 1, more=True)
+    need_to_fit(g, "Scale", scale, value.shape)
+    need_to_fit(g, "B", bias, value.shape)
     axis = node.axis(value.rank, -1)
     epsilon = node.attribute("epsilon", _EPSILON)
     told = 2 if node.wants(2) else int(node.wants(1))
@@ -79,6 +85,10 @@ def _layer_normalization(g: Builder, node: Node) -> list[Value]:
 
 @operator("RMSNormalization")
 def _rms_normalization(g: Builder, node: Node) -> Value:
+    need_real(g, "X", node[0])
+    need_one_type(g, node[0], node[1])
+    need_rank(g, "X", node[0], 1, more=True)
+    need_to_fit(g, "scale", node[1], node[0].shape)
     value, axis = node[0], node.axis(node[0].rank, -1)
     wide = g.cast(value, DOUBLE) if node.attribute("stash_type", 1) == 11 else value
     squares = mean(g, wide, range(axis, value.rank), SQUARES)
@@ -110,8 +120,11 @@ def _scaled(g: Builder, value: Value, scale: Value, bias: Value) -> Value:
 @operator("InstanceNormalization")
 def _instance_normalization(g: Builder, node: Node) -> Value:
     value = node[0]
-    if value.rank < 2:
-        g.fail("needs a tensor with a batch and channels")
+    need_real(g, "input", value)
+    need_one_type(g, value, node[1], node[2])
+    need_rank(g, "input", value, 2, more=True)
+    need_shape(g, "scale", node[1], value.shape[1])
+    need_shape(g, "B", node[2], value.shape[1])
     rows = g.reshape(value, (*value.shape[:2], product(value.shape[2:])))
     normal = _rows(g, rows, node.attribute("epsilon", _EPSILON))
     return _scaled(g, g.reshape(normal, value.shape), node[1], node[2])
@@ -120,12 +133,16 @@ def _instance_normalization(g: Builder, node: Node) -> Value:
 @operator("GroupNormalization")
 def _group_normalization(g: Builder, node: Node) -> Value:
     value, scale, bias = node[0], node[1], node[2]
-    if value.rank < 2:
-        g.fail("needs a tensor with a batch and channels")
+    need_real(g, "X", value)
+    need_one_type(g, value, scale, bias)
+    need_rank(g, "X", value, 2, more=True)
     groups = Extent.of(node.attribute("num_groups"))
     channels = value.shape[1].divided_by(groups)
-    if channels is None:
+    if channels is None or node.attribute("num_groups") < 1:
         g.fail(f"{value.shape[1]} channels in {groups} groups")
+    each = groups if node.opset < 21 else value.shape[1]
+    need_shape(g, "scale", scale, each)
+    need_shape(g, "bias", bias, each)
     wide = value
     if node.opset >= 21 and node.attribute("stash_type", 1) == 11:
         wide = g.cast(value, DOUBLE)
@@ -139,8 +156,15 @@ def _group_normalization(g: Builder, node: Node) -> Value:
 @operator("BatchNormalization")
 def _batch_normalization(g: Builder, node: Node) -> Value | list[Value]:
     value, scale, bias, middle, variance = (node[i] for i in range(5))
+    need_real(g, "X", value)
+    need_rank(g, "X", value, 1, more=True)
     if value.rank < 2:
         value = g.reshape(value, (*value.shape, ONE))
+    for name, each in zip(
+        ("scale", "B", "input_mean", "input_var"), (scale, bias, middle, variance), strict=True
+    ):
+        need_real(g, name, each)
+        need_shape(g, name, each, value.shape[1])
     if node.opset < 9 and not node.attribute("spatial", 1):
         g.fail("spatial=0 is not supported")
     training = node.attribute("training_mode", 0)

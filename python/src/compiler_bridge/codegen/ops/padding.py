@@ -8,6 +8,7 @@ from .._builder import ONE, Builder
 from .._extent import Extent
 from .._ir import Map, Value
 from .._registry import Node, operator
+from ._checks import need_one, need_one_type
 from ._parts import concat, section
 from .indexing import take
 
@@ -23,6 +24,8 @@ def _pad(g: Builder, node: Node) -> Value:
         fill: Value | None = g.scalar(node.attribute("value", 0.0), value)
     else:
         given, fill = node.extents(1, "the pads"), node.given(2)
+    need_one(g, "constant_value", fill)
+    need_one_type(g, value, fill)
     axes = node.numbers(3, "the axes")
     chosen = range(value.rank) if axes is None else [node.checked_axis(a, value.rank) for a in axes]
     if len(given) != 2 * len(chosen):

@@ -11,15 +11,19 @@ from .._builder import Builder, loops
 from .._extent import Extent
 from .._ir import Array, Value
 from .._registry import Node, operator
-from .._types import INT64, ctype
+from .._types import BOOL, INT64, ctype
+from ._checks import need_rank, need_real
 from ._windows import Slide, slides, windows
 from .reduction import LARGEST, SIZES, SQUARES, SUM, Fold, fold, mean
 
 
 def _slides(g: Builder, node: Node) -> list[Slide]:
     value = node[0]
-    if value.rank < 3:
-        g.fail("needs a tensor with a batch, channels and more axes")
+    need_rank(g, "X", value, 3, more=True)
+    if node.operator != "MaxPool":
+        need_real(g, "X", value)
+    elif value.dtype == BOOL:
+        g.fail("input X: has type bool, needs numbers")
     return slides(g, node, value.shape[2:], node.attribute("kernel_shape"))
 
 
@@ -118,6 +122,8 @@ def _lp_pool(g: Builder, node: Node) -> Value:
 
 @operator("GlobalAveragePool", "GlobalMaxPool")
 def _global_pool(g: Builder, node: Node) -> Value:
+    need_rank(g, "X", node[0], 2, more=True)
+    need_real(g, "X", node[0])
     axes = range(2, node[0].rank)
     if node.operator == "GlobalMaxPool":
         return fold(g, LARGEST, node[0], axes)

@@ -12,6 +12,7 @@ from .._extent import Extent
 from .._ir import Value
 from .._registry import Node, operator
 from .._types import FLOAT, literal
+from ._checks import need_rank, need_shape, need_type
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,9 @@ def _recurrent(g: Builder, node: Node) -> list[Value]:
 class _Recurrent:
     def __init__(self, g: Builder, node: Node) -> None:
         self.g, self.node, self.kind = g, node, _KINDS[node.operator]
-        x, r = node[0], node[2]
+        x, w, r = node[0], node[1], node[2]
+        need_rank(g, "X", x, 3)
+        need_rank(g, "R", r, 3)
         if x.dtype != FLOAT:
             g.fail(f"elements of type {x.dtype} are not supported")
         hidden = r.shape[-1].constant
@@ -69,6 +72,51 @@ class _Recurrent:
         self.directions = _DIRECTIONS[direction]
         self.reverse = [direction == "reverse", True][: self.directions]
         self.ins: list[Value] = []
+        self.check(w, r)
+        self.lengths = self.known_lengths()
+
+    def check(self, w: Value, r: Value) -> None:
+        """The kernels trust these."""
+        g, node, d, hidden = self.g, self.node, self.directions, self.hidden
+        rows = hidden * self.kind.gates
+        need_shape(g, "W", w, d, rows, self.input)
+        need_shape(g, "R", r, d, rows, hidden)
+        need_shape(g, "B", node.given(3), d, rows * 2)
+        need_shape(g, "sequence_lens", node.given(4), self.batch)
+        need_type(g, "sequence_lens", node.given(4), "int32")
+        state = (self.batch, d, hidden) if self.batch_first else (d, self.batch, hidden)
+        need_shape(g, "initial_h", node.given(5), *state)
+        if self.kind.cell:
+            need_shape(g, "initial_c", node.given(self.kind.cell), *state)
+        if self.kind.peephole:
+            need_shape(g, "P", node.given(self.kind.peephole), d, hidden * 3)
+        names = ["X", "W", "R", "B", "sequence_lens", "initial_h", "initial_c", "P"]
+        for i, name in enumerate(names[: len(node.inputs)]):
+            if name != "sequence_lens":
+                need_type(g, name, node.given(i), FLOAT.name)
+
+    def known_lengths(self) -> Value | None:
+        """In memory; nothing if all sequences have all steps."""
+        value, steps = self.node.given(4), self.steps.constant
+        if value is None:
+            return None
+        if value.constant is not None and steps is not None:
+            if ((value.constant < 0) | (value.constant > steps)).any():
+                self.g.fail(f"sequence_lens: a length is not from 0 to {steps}")
+            if (value.constant == steps).all():
+                return None
+        return self.g.contiguous(value)
+
+    def check_lengths(self) -> str:
+        """The same when the model runs."""
+        if self.lengths is None:
+            return ""
+        message = self.g.message("sequence_lens: a length is not from 0 to the number of steps")
+        return (
+            f"for (int64_t I = 0; I < {self.batch}; ++I) {{\n"
+            f"const int64_t Length = ({self.operand(self.lengths)})[I];\n"
+            f"if (Length < 0 || Length > {self.steps})\nreturn {message};\n}}\n"
+        )
 
     def translate(self) -> list[Value]:
         node, gates, rows = self.node, self.kind.gates, self.batch * self.hidden
@@ -88,8 +136,9 @@ class _Recurrent:
             node.operator,
             [(FLOAT, shapes[i]) for i in wanted],
             self.ins,
-            code,
+            self.check_lengths() + code,
             needs=[node.operator.lower(), "activations"],
+            fails=self.lengths is not None,
             scratch=[(FLOAT, ((self.steps * gates + 3) * rows,))],
         )
         results = dict(zip(wanted, made, strict=True))
@@ -160,12 +209,6 @@ class _Recurrent:
     def linear_before_reset(self) -> bool:
         return self.node.operator == "GRU" and bool(self.node.attribute("linear_before_reset", 0))
 
-    def lengths(self) -> Value | None:
-        value = self.node.given(4)
-        if value is None or value.constant is None:
-            return value
-        return None if (value.constant == self.steps.constant).all() else value
-
     # Text.
 
     def direction(self, direction: int, names: dict[int, str], functions: str) -> str:
@@ -189,7 +232,7 @@ class _Recurrent:
             "RecurrentBias": self.operand(late),
             "StartH": self.operand(node.given(5), apart),
             "StartC": self.operand(node.given(cell) if cell else None, apart),
-            "Lengths": self.operand(self.lengths()),
+            "Lengths": self.operand(self.lengths),
             "Peephole": self.operand(
                 self.part(peephole, direction, 0, 3 * (hidden.constant or 0)) if peephole else None
             ),

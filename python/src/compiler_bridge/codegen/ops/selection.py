@@ -8,6 +8,7 @@ from .._ir import Call, Index, Literal, Load, Value
 from .._names import text_of
 from .._registry import Node, operator
 from .._types import BOOL, FLOAT, INT64
+from ._checks import need_extents, need_one
 from .reduction import LARGEST, SMALLEST, flattened, start_of
 
 
@@ -76,10 +77,13 @@ def _topk(g: Builder, node: Node) -> list[Value]:
     if not value.rank:
         g.fail("needs a tensor with axes")
     axis = node.axis(value.rank, -1)
+    if node.opset >= 10:
+        need_one(g, "K", node[1])
     wanted = node.extents(1, "k")[0] if node.opset >= 10 else Extent.of(node.attribute("k"))
     count = value.shape[axis]
     if wanted.constant is not None and wanted.constant < 0:
         g.fail(f"k is {wanted}")
+    need_extents(g, "k", [wanted])
     spare = (count - wanted).constant
     if spare is not None and spare < 0:
         g.fail(f"k is {wanted}, but there are only {count}")

@@ -12,6 +12,7 @@ from .._fold import symbolic
 from .._ir import Call, Expr, Index, Literal, Value
 from .._registry import Node, operator
 from .._types import BOOL, INT64, DType
+from ._checks import need_extents, need_one, need_shape, need_type
 from ._parts import count_of_steps
 
 
@@ -67,7 +68,10 @@ def _constant_of_shape(g: Builder, node: Node) -> Value:
     value = node.attribute("value")
     if value is None:
         value = np.zeros(1, np.float32)
+    elif value.size != 1:
+        g.fail(f"value has {value.size} elements, not 1")
     shape = tuple(node.extents(0, "the shape"))
+    need_extents(g, "the shape", shape)
     return g.emit(shape, value.dtype, Literal(value.reshape(-1)[0], value.dtype))
 
 
@@ -86,6 +90,8 @@ def _trilu(g: Builder, node: Node) -> Value:
     value, shift = node[0], node.given(1)
     if value.rank < 2:
         g.fail(f"the input has {value.rank} axes, not 2 or more")
+    need_one(g, "k", shift)
+    need_type(g, "k", shift, "int64")
     shape = value.shape
     limit = _number(0)
     if shift is not None:
@@ -102,7 +108,10 @@ def _trilu(g: Builder, node: Node) -> Value:
 @operator("OneHot")
 def _one_hot(g: Builder, node: Node) -> Value:
     indices, values = node[0], node[2]
+    need_shape(g, "values", values, 2)
+    need_one(g, "depth", node[1])
     depth = node.extents(1, "the depth")[0]
+    need_extents(g, "depth", [depth])
     axis = node.checked_axis(node.attribute("axis", -1), indices.rank + 1)
     shape = (*indices.shape[:axis], depth, *indices.shape[axis:])
     wide = g.reshape(indices, (*indices.shape[:axis], Extent.of(1), *indices.shape[axis:]))
