@@ -24,7 +24,8 @@ def need_shape(g: Builder, name: str, value: Value | None, *shape: Extent | int)
 def need_rank(g: Builder, name: str, value: Value, rank: int, *, more: bool = False) -> None:
     """`more`: or a larger one."""
     if value.rank < rank or (value.rank > rank and not more):
-        refuse_shape(g, name, value, f"{rank} axes" + (" or more" if more else ""))
+        axes = "1 axis" if rank == 1 else f"{rank} axes"
+        refuse_shape(g, name, value, axes + (" or more" if more else ""))
 
 
 def need_one(g: Builder, name: str, value: Value | None) -> None:

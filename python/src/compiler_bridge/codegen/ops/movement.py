@@ -138,11 +138,11 @@ def _concat(g: Builder, node: Node) -> Value:
     values = [node[i] for i in range(len(node.inputs))]
     need_one_type(g, *values)
     # Empty ones of one axis fit everything, as in ONNX Runtime.
-    values = [value for value in values if value.shape != (_ZERO,)] or values[:1]
-    need_rank(g, "0", values[0], 1, more=True)
+    parts = [value for value in values if value.shape != (_ZERO,)] or values[:1]
     for i, value in enumerate(values):
-        need_rank(g, str(i), value, values[0].rank)
-    return concat(g, values, node.axis(values[0].rank, 1))
+        if value.shape != (_ZERO,):
+            need_rank(g, str(i), value, max(parts[0].rank, 1))
+    return concat(g, parts, node.axis(parts[0].rank, 1))
 
 
 @operator("Split")

@@ -13,6 +13,7 @@ from .._fold import symbolic
 from .._ir import Value
 from .._registry import Node, operator
 from .._types import DOUBLE, FLOAT, DType, ctype, literal
+from ._checks import need_real
 
 
 @dataclass(frozen=True)
@@ -220,6 +221,7 @@ def _log_sum_exp(g: Builder, value: Value, axes: Sequence[int]) -> Value:
 
 @operator("Softmax", "LogSoftmax")
 def _softmax(g: Builder, node: Node) -> Value:
+    need_real(g, "input", node[0])
     value, shape = node[0], node[0].shape
     log = node.operator == "LogSoftmax"
     if node.opset >= 13:
