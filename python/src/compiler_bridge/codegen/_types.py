@@ -6,21 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..spec import _C_NAMES
+
 DType = np.dtype[Any]
 
-CTYPES: dict[str, str] = {
-    "bool": "bool",
-    "int8": "int8_t",
-    "int16": "int16_t",
-    "int32": "int32_t",
-    "int64": "int64_t",
-    "uint8": "uint8_t",
-    "uint16": "uint16_t",
-    "uint32": "uint32_t",
-    "uint64": "uint64_t",
-    "float32": "float",
-    "float64": "double",
-}
+CTYPES = {name: c for name, c in _C_NAMES.items() if name != "str"}
 
 FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 INT64, INT32, BOOL = np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.bool_)
