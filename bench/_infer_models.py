@@ -18,8 +18,10 @@ from typing import Any
 
 import numpy as np
 
-VERSION = "2"  # of what is below: another one makes the models anew
-RING = 8  # inputs that are asked in turn
+VERSION = "3"  # of what is below: another one makes the models anew
+# Inputs that are asked in turn: up to 8, but no more than a cache holds, as it holds what a pass
+# has just computed.
+RING, RING_BYTES = 8, 1 << 18
 SEED = 42
 HIDDEN, STEPS = 64, 4
 NODES, SEQUENCE = 128, 16
@@ -201,11 +203,13 @@ def define() -> list[Model]:
 def write_ring(model: Model, folder: Path) -> None:
     """inputs.bin: floats, one input after the other; answers.bin: doubles; weights.bin: floats, for
     what is written by hand; spec.txt: shapes."""
+    size = sum(4 * int(np.prod(shape)) for shape in model.inputs.values())
+    ring = max(2, min(RING, RING_BYTES // size))
     random = np.random.default_rng(SEED + 1)
     (folder / "weights.bin").write_bytes(b"".join(w.tobytes() for w in model.weights.values()))
     exact = {name: value.astype(np.float64) for name, value in model.weights.items()}
     with open(folder / "inputs.bin", "wb") as inputs, open(folder / "answers.bin", "wb") as answers:
-        for _ in range(RING):
+        for _ in range(ring):
             x = {name: model.sample(random, name, shape) for name, shape in model.inputs.items()}
             for value in x.values():
                 inputs.write(value.astype(np.float32).tobytes())
@@ -213,7 +217,7 @@ def write_ring(model: Model, folder: Path) -> None:
             answer = model.formula(NUMPY, exact, wide)
             assert list(answer.shape) == model.output
             answers.write(answer.tobytes())
-    lines = [f"ring {RING}", f"tolerance {model.tolerance}"]
+    lines = [f"ring {ring}", f"tolerance {model.tolerance}"]
     lines += [" ".join(map(str, ["input", n, *shape])) for n, shape in model.inputs.items()]
     lines.append(" ".join(map(str, ["output", "y", *model.output])))
     (folder / "spec.txt").write_text("\n".join(lines) + "\n")
