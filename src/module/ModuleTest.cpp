@@ -250,7 +250,7 @@ TEST_F(ModuleTest, OneThatIsCutOffIsRefused) {
        {size_t(4096), Whole.size() / 2, Whole.size() - 100, Claimed - 1})
     if (Size < Claimed)
       expectSays(Cut(Size), StatusCode::Unsupported,
-                 "/" + std::to_string(Size) + ".so has " +
+                 "/" + std::to_string(Size) + ".so: is cut off: it has " +
                      std::to_string(Size) + Claims + std::to_string(Claimed));
     else
       expectSays(Cut(Size), StatusCode::Unsupported, "interface version 7");
