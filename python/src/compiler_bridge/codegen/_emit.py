@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ._builder import Unsupported, loops
@@ -25,6 +25,7 @@ from ._ir import (
     Value,
     expressions,
     loads,
+    with_loads,
 )
 from ._names import comment
 from ._pieces import for_type
@@ -301,24 +302,7 @@ def collapse(expr: Expr, out: Value) -> tuple[Expr, Value]:
         strides = tuple(value.strides[group[-1]] for group in groups)
         return Value(value.dtype, tuple(shape), value.buffer, strides, value.offset)
 
-    return _with_loads(expr, shrink), shrink(out)
-
-
-def _with_loads(expr: Expr, change: Callable[[Value], Value]) -> Expr:
-    done: dict[int, Expr] = {}
-
-    def visit(each: Expr) -> Expr:
-        if id(each) not in done:
-            if isinstance(each, Load):
-                done[id(each)] = Load(change(each.value))
-            elif isinstance(each, Call):
-                arguments = tuple(visit(argument) for argument in each.arguments)
-                done[id(each)] = Call(each.function, arguments, each.dtype)
-            else:
-                done[id(each)] = each
-        return done[id(each)]
-
-    return visit(expr)
+    return with_loads(expr, lambda load: Load(shrink(load.value))), shrink(out)
 
 
 def rows_together(gemm: Gemm) -> tuple[Value, Value, Value, Expr]:
@@ -342,7 +326,11 @@ def rows_together(gemm: Gemm) -> tuple[Value, Value, Value, Expr]:
                 value.offset,
             )
 
-        out, left, result = merge(out), merge(left), _with_loads(result, merge)
+        out, left, result = (
+            merge(out),
+            merge(left),
+            with_loads(result, lambda load: Load(merge(load.value))),
+        )
         if not gemm.rows:
             right = Value(
                 right.dtype,

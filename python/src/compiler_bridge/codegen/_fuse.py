@@ -19,6 +19,7 @@ from ._ir import (
     Value,
     expressions,
     loads,
+    with_loads,
 )
 from ._scalars import SCALARS
 from ._types import FLOAT
@@ -147,20 +148,7 @@ def _fused(into: Map | Gemm, expr: Expr, buffer: Buffer, maker: Instruction) -> 
 
 
 def _replace(expr: Expr, buffer: Buffer, by: Expr) -> Expr:
-    done: dict[int, Expr] = {}
-
-    def visit(each: Expr) -> Expr:
-        if id(each) not in done:
-            if isinstance(each, Load) and each.value.buffer is buffer:
-                done[id(each)] = by
-            elif isinstance(each, Call):
-                arguments = tuple(visit(argument) for argument in each.arguments)
-                done[id(each)] = Call(each.function, arguments, each.dtype)
-            else:
-                done[id(each)] = each
-        return done[id(each)]
-
-    return visit(expr)
+    return with_loads(expr, lambda load: by if load.value.buffer is buffer else load)
 
 
 def is_vector(expr: Expr) -> bool:

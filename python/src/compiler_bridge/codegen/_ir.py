@@ -10,7 +10,7 @@ slicing, broadcasting and reshaping cost nothing. Three kinds of instructions:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -170,6 +170,24 @@ def expressions(root: Expr) -> Iterator[Expr]:
 
 def loads(root: Expr) -> list[Value]:
     return [each.value for each in expressions(root) if isinstance(each, Load)]
+
+
+def with_loads(root: Expr, change: Callable[[Load], Expr]) -> Expr:
+    """The same expression with something else for each load; what is shared stays so."""
+    done: dict[int, Expr] = {}
+
+    def visit(each: Expr) -> Expr:
+        if id(each) not in done:
+            if isinstance(each, Load):
+                done[id(each)] = change(each)
+            elif isinstance(each, Call):
+                arguments = tuple(visit(argument) for argument in each.arguments)
+                done[id(each)] = Call(each.function, arguments, each.dtype)
+            else:
+                done[id(each)] = each
+        return done[id(each)]
+
+    return visit(root)
 
 
 _SHOWN = 60  # parts; what is shared is shown as often as it is used

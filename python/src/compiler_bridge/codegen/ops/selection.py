@@ -5,7 +5,6 @@ from __future__ import annotations
 from .._builder import ONE, Builder, loops
 from .._extent import Extent, Shape, dense_strides
 from .._ir import Call, Index, Literal, Load, Value
-from .._names import text_of
 from .._registry import Node, operator
 from .._types import BOOL, FLOAT, INT64
 from ._checks import need_extents, need_one
@@ -91,8 +90,8 @@ def _topk(g: Builder, node: Node) -> list[Value]:
     outs = [(value.dtype, shape), (INT64, shape)]
     code = _topk_code(value, axis, wanted, bool(node.attribute("largest", 1)))
     if spare is None:
-        reason = text_of(f"{g.node}: k is larger than the axis")
-        code = f'if ({wanted} > {count})\nreturn "{reason}";\n{code}'
+        reason = g.message("k is larger than the axis")
+        code = f"if ({wanted} > {count})\nreturn {reason};\n{code}"
     scratch = [(INT64, (wanted,))]
     return g.kernel(
         "TopK", outs, [value], code, needs=["topk"], fails=spare is None, scratch=scratch
