@@ -93,6 +93,51 @@ def test_for_programs(linear, inspect):
     assert found["problems"] == []
 
 
+def test_extents_that_vary(tmp_path, inspect, linear):
+    floats = TensorProto.FLOAT
+    path = save(
+        tmp_path / "m.onnx",
+        [
+            helper.make_node("MatMul", ["x", "x"], ["y"]),
+            helper.make_node("Concat", ["z", "z", "x"], ["w"], axis=0),
+        ],
+        [("x", floats, ["nodes", "nodes"]), ("z", floats, [None, "2, 3"])],
+        [("y", floats, ["nodes", None]), ("w", floats, ["a + b", "nodes"])],
+    )
+    text = inspect(path).out.splitlines()
+    for line in (
+        "  input 'x': float[nodes,nodes]",
+        "  input 'z': float[z_0,'2, 3']",
+        "  output 'y': float[nodes,?]",
+        "  output 'w': float['a + b',nodes]",
+        "extents that vary: 'nodes', 'z_0', '2, 3' (cbridge compile --max NAME=N)",
+    ):
+        assert line in text
+    assert json.loads(inspect("--json", path).out)["extents"] == {
+        "inputs": {"x": ["nodes", "nodes"], "z": ["z_0", "2, 3"]},
+        "outputs": {"y": ["nodes", None], "w": ["a + b", "nodes"]},
+    }
+
+    assert "extents that vary" not in inspect(linear()).out
+    path = linear(leading=["batch"])
+    export.add_metadata(path, [X], Y)
+    text = inspect(path).out
+    assert "what the pass sees:\n  input 'x': float[4]\n" in text
+    assert "graph:\n  input 'x': float[batch,4]\n" in text
+
+
+def test_names_of_extents_are_those_that_compile_takes(tmp_path, inspect):
+    path = save(
+        tmp_path / "m.onnx",
+        [helper.make_node("Neg", ["x"], ["y"])],
+        [("x", TensorProto.FLOAT, ["nodes", None])],
+        [("y", TensorProto.FLOAT, ["nodes", None])],
+    )
+    shown = json.loads(inspect("--json", path).out)["extents"]["inputs"]["x"]
+    maxima = [word for name in shown for word in ("--max", f"{name}=4")]
+    assert main(["compile", path, "--dump", *maxima]) == 0
+
+
 def test_metadata_is_kept_and_checked(linear, inspect):
     path = linear()
     export.add_metadata(path, name="a", version="1")

@@ -89,7 +89,7 @@ class _Importer:
             if dim.dim_value < 0:
                 raise Unsupported(f"input {name!r}: extent {dim.dim_value}")
             return Extent.of(dim.dim_value)
-        symbol = dim.dim_param or f"{name}_{axis}"
+        symbol = _model.extent_name(name, axis, dim)
         if symbol not in self.symbols:
             # With something in front that no other variable of generated code has.
             made = "N_" + identifier(symbol, [each[2:] for each in self.symbols.values()])

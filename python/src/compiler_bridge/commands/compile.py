@@ -53,7 +53,8 @@ def main(words: list[str]) -> int:
         action="append",
         default=[],
         metavar="[EXTENT=]N",
-        help="how large an extent that varies can be; without a name: each of them",
+        help="how large an extent that varies can be, by the name that `cbridge inspect` shows; "
+        "without a name: each of them",
     )
     parser.add_argument(
         "--weights",

@@ -12,9 +12,9 @@ from ..export._signature import described, signature_json
 from ._shared import Parser, positive, reading, run
 
 _DESCRIPTION = """\
-Shows the signature, the metadata, the size, the operators and the estimated cost of an ONNX model.
-Exit status 1 if a pass cannot use it: types that passes do not have, metadata that does not fit
-the graph, or weights that are no numbers."""
+Shows the signature, the metadata, the size, the operators and the estimated cost of an ONNX model,
+and what its extents that vary are called. Exit status 1 if a pass cannot use it: types that passes
+do not have, metadata that does not fit the graph, or weights that are no numbers."""
 
 
 def main(words: list[str]) -> int:
@@ -59,12 +59,20 @@ def report(path: str, extent: int = 16) -> dict[str, Any]:
     problems += [f"weight {wrong}" for wrong in weights.not_finite]
     cost = _cost.cost(model, extent)
     dynamic = any(-1 in spec.shape for spec in graph.inputs) if graph else True
+    extents = {
+        "inputs": _model.extent_names(model.graph),
+        "outputs": {
+            value.name: [dim.dim_param or None for dim in value.type.tensor_type.shape.dim]
+            for value in model.graph.output
+        },
+    }
     return {
         "file": path,
         "bytes": os.path.getsize(path),
         "metadata": known,
         "graph_signature": json.loads(signature_json(graph)) if graph else None,
         "signature": json.loads(signature_json(stated)) if stated else None,
+        "extents": extents if graph else None,
         "opsets": {entry.domain or "ai.onnx": entry.version for entry in model.opset_import},
         "ir_version": model.ir_version,
         "producer": f"{model.producer_name} {model.producer_version}".strip(),
@@ -107,14 +115,20 @@ def _print(found: dict[str, Any], graph: Any, stated: Any) -> None:
     if not ours:
         print("  no metadata of CompilerBridge (compiler_bridge.export.add_metadata writes it)")
     same = graph == stated
+    extents = found["extents"] or {"inputs": {}, "outputs": {}}
     for title, signature in (("what the pass sees", None if same else stated), ("graph", graph)):
         if signature is None:
             continue
         note = ", as the metadata says" if title == "graph" and same else ""
         print(f"{title}{note}:")
         for side, specs in (("input", signature.inputs), ("output", signature.outputs)):
+            # The pass's shapes have no names, and need not have as many extents.
+            names = extents[f"{side}s"] if title == "graph" else {}
             for spec in specs:
-                print(f"  {side} {spec.name!r}: {described(spec)}")
+                print(f"  {side} {spec.name!r}: {described(spec, names.get(spec.name, ()))}")
+    if varying := [name for names in extents["inputs"].values() for name in names if name]:
+        listed = ", ".join(map(repr, dict.fromkeys(varying)))
+        print(f"extents that vary: {listed} (cbridge compile --max NAME=N)")
     opsets = ", ".join(f"{domain} {version}" for domain, version in found["opsets"].items())
     print(f"opset: {opsets}; IR {found['ir_version']}; made by {found['producer'] or 'unknown'}")
     print("operators:")

@@ -195,6 +195,24 @@ def graph_signature(model: Any) -> Signature:
     )
 
 
+def extent_name(tensor: str, axis: int, dim: Any) -> str:
+    """What an extent of an input that varies is called: as in ONNX, or INPUT_AXIS."""
+    return dim.dim_param or f"{tensor}_{axis}"
+
+
+def extent_names(graph: Any) -> dict[str, list[str | None]]:
+    """What the extents of inputs are called; None for those that are fixed."""
+    return {
+        value.name: [
+            None
+            if dim.HasField("dim_value") and dim.dim_value >= 0
+            else extent_name(value.name, axis, dim)
+            for axis, dim in enumerate(value.type.tensor_type.shape.dim)
+        ]
+        for value in graph_inputs(graph)
+    }
+
+
 def metadata(model: Any) -> dict[str, str]:
     return {entry.key: entry.value for entry in model.metadata_props}
 

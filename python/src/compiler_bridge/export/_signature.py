@@ -88,10 +88,15 @@ def _fits(a: TensorSpec, b: TensorSpec) -> bool:
     return a.dtype == b.dtype and all(x == y or -1 in (x, y) for x, y in pairs)
 
 
-def described(spec: TensorSpec) -> str:
-    """`float[2,?]`"""
+def described(spec: TensorSpec, names: Sequence[str | None] = ()) -> str:
+    """`float[2,?]`, or with the names of its extents that vary `float[2,nodes]`."""
     _, kind, shape = spec.raw()
-    return kind + "[" + ",".join("?" if extent < 0 else str(extent) for extent in shape) + "]"
+    shown = ["?" if extent < 0 else str(extent) for extent in shape]
+    for axis, name in enumerate(names[: len(shown)]):
+        if name is not None:
+            # Others might look like numbers, or like two extents.
+            shown[axis] = name if name.isidentifier() else repr(name)
+    return f"{kind}[{','.join(shown)}]"
 
 
 def check_text(text: str, place: str) -> None:
