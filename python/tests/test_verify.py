@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from compiler_bridge import TensorSpec, export
 from compiler_bridge.__main__ import main
 from compiler_bridge.commands import _engines
-from compiler_bridge.export import _check
+from compiler_bridge.export import _check, _samples
 
 INPUTS = [
     TensorSpec("x", "float32", [-1, 4]),
@@ -154,6 +154,62 @@ def test_ranges(tmp_path, verify):
         ("i=nan:1", "the limits must be finite numbers"),
     ):
         assert why in verify(path, "--range", words, status=2).err
+
+
+def graph_of_nodes(path, nodes="nodes"):
+    """Its edges are pairs of nodes."""
+    ends = helper.make_tensor_value_info("edges", TensorProto.INT64, [2, "edges"])
+    graph = helper.make_graph(
+        [helper.make_node("Gather", ["x", "edges"], ["y"])],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [nodes, 3]), ends],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, "edges", 3])],
+    )
+    opset = helper.make_opsetid("", 17)
+    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
+    return path
+
+
+def test_ranges_that_end_at_an_extent(tmp_path, verify):
+    path = graph_of_nodes(tmp_path / "m.onnx")
+    assert "say which: --range INPUT=LOW:HIGH" in verify(path, status=2).err
+    said = verify(path, "--range", "edges=0:nodes-1", "--require=native").out
+    assert said.splitlines()[-1].endswith("agree")
+    assert "say which" in verify(path, "--range", "edges=0:nodes", status=2).err
+    for end in ("node-1", "nodes-", "nodes-x", "nodes+1", "-1-1"):
+        said = verify(path, "--range", f"edges=0:{end}", status=2).err
+        why = f"{end!r} is neither a number nor an extent that varies; there are 'nodes', 'edges'"
+        assert said == f"cbridge: range of 'edges': {why}\n"
+    said = verify(path, "--range", "edges=1:nodes-1", status=2).err
+    assert said == "cbridge: range of 'edges': 1 is above nodes-1, which is 0 at times\n"
+    for words in ("edges=0", "edges=0:", "edges=nodes:9"):
+        assert "invalid range value" in verify(path, "--range", words, status=2).err
+    assert "there are none" in verify(
+        embedding(tmp_path / "fixed.onnx"), "--range", "i=0:nodes", status=2
+    ).err  # fmt: skip
+
+
+@pytest.mark.parametrize(("nodes", "name"), [(None, "x_0"), ("n-1", "n-1"), ("a:b c", "a:b c")])
+def test_ranges_that_end_at_an_extent_of_another_name(tmp_path, verify, nodes, name):
+    path = graph_of_nodes(tmp_path / "m.onnx", nodes)
+    assert "agree" in verify(path, "--range", f"edges=0:{name}-1", "--samples=6").out
+
+
+def test_samples_that_end_at_an_extent():
+    """All of the range is drawn from, and nothing else, also where extents differ."""
+    inputs = [TensorSpec("x", "float32", [-1, 2]), TensorSpec("i", "int64", [2, -1])]
+    extents = {"x": ["n"], "i": ["m"], "y": ["n-1"]}  # y is an output: its extent is no end
+    seen = set()
+    for sample in _samples.samples(inputs, 120, ranges={"i": (0, "n-1")}, extents=extents):
+        n, i = len(sample["x"]), sample["i"]
+        assert n != i.shape[1]
+        assert i.min() >= 0
+        seen.add((n, int(i.max())))
+    assert {n: max(top for m, top in seen if m == n) for n, _ in seen} == {
+        n: n - 1 for n in _samples.EXTENTS
+    }
+    with pytest.raises(export.ModelError, match="'k' is neither a number nor an extent"):
+        next(_samples.samples(inputs, 1, ranges={"i": (0, "k")}, extents={**extents, "y": ["k"]}))
 
 
 def test_ranges_that_a_type_does_not_have(tmp_path, verify):

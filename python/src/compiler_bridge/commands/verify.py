@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..export import ModelError, _check, _model, _samples
-from ..export._samples import Array, Ranges
+from ..export._samples import Array
 from ..export._signature import Signature
 from ..spec import TensorSpec
 from ._engines import ENGINES, Absent, Answers, Evaluate, Subject
@@ -46,7 +47,9 @@ def main(words: list[str]) -> int:
         dest="ranges",
         metavar="INPUT=LOW:HIGH",
         help="what values an input takes, several "
-        "times for several (default: floats normal, integers 0 to 9)",
+        "times for several (default: floats normal, integers 0 to 9); HIGH is one of them, and may "
+        "be an extent that varies, or so much less, as in edges=0:nodes-1; `cbridge inspect` shows "
+        "the names",
     )
     parser.add_argument(
         "--custom-ops", metavar="FILE.so", help="a library of custom operators for ONNX Runtime"
@@ -77,15 +80,22 @@ def _tolerance(text: str) -> float:
     return value
 
 
-def _range(text: str) -> tuple[str, tuple[float, float]]:
+def _range(text: str) -> tuple[str, tuple[float, float | str]]:
     name, _, limits = text.rpartition("=")
     low, _, high = limits.partition(":")
-    if not name:
+    if not name or not high:
         raise ValueError
-    ends = float(low), float(high)
-    if not all(map(math.isfinite, ends)):
+    first, last = float(low), _number(high)
+    if not math.isfinite(first) or not (last is None or math.isfinite(last)):
         raise argparse.ArgumentTypeError(f"{text!r}: the limits must be finite numbers")
-    return name, ends
+    return name, (first, high if last is None else last)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 # argparse shows them in "invalid ... value".
@@ -110,7 +120,11 @@ def _verify(arguments: argparse.Namespace) -> int:
     with reading(arguments.model):
         model = _model.load(arguments.model, "verify")
         subject = Subject(arguments.model, model, _checked(arguments.model, model), custom_ops)
-        _samples.check_ranges(ranges, subject.graph.inputs)
+        extents = {
+            name: [each for each in names if each is not None]
+            for name, names in _model.extent_names(model.graph).items()
+        }
+        _samples.check_ranges(ranges, subject.graph.inputs, extents)
         engines, absent = _start(subject, arguments.without)
     print(
         f"{arguments.model}: {arguments.samples} samples, seed {arguments.seed}, tolerance "
@@ -124,7 +138,16 @@ def _verify(arguments: argparse.Namespace) -> int:
     if len(engines) < 2:
         there = next(iter(engines), "none")
         raise ModelError(f"there is nothing to compare; engines that take the model: {there}")
-    results = _compare(subject, engines, arguments, ranges)
+    # Equal, since models need not give one name to what must be.
+    drawn = _samples.samples(
+        subject.graph.inputs,
+        arguments.samples,
+        arguments.seed,
+        ranges,
+        extents=extents,
+        equal=True,
+    )
+    results = _compare(subject, engines, drawn, arguments.tolerance)
     first = next(iter(engines))
     print(f"  {first}: what the others are compared with")
     for name, result in results.items():
@@ -164,7 +187,10 @@ def _start(subject: Subject, without: list[str]) -> tuple[dict[str, Evaluate], d
 
 
 def _compare(
-    subject: Subject, engines: dict[str, Evaluate], arguments: argparse.Namespace, ranges: Ranges
+    subject: Subject,
+    engines: dict[str, Evaluate],
+    drawn: Iterable[dict[str, Array]],
+    tolerance: float,
 ) -> dict[str, _Result]:
     first, *others = engines
     results = {name: _Result() for name in others}
@@ -174,14 +200,13 @@ def _compare(
         for node in graph.node
         if node.domain not in ("", "ai.onnx", "ai.onnx.ml")
     }
-    drawn = _samples.samples(subject.graph.inputs, arguments.samples, arguments.seed, ranges)
     for i, sample in enumerate(drawn):
         wanted = _evaluate(first, engines[first], sample, i, own)
         for name in others:
             got = _evaluate(name, engines[name], sample, i, own)
             for spec in subject.graph.outputs:
                 if spec.name in got:
-                    _note(results[name], spec, got, wanted, i, arguments.tolerance)
+                    _note(results[name], spec, got, wanted, i, tolerance)
     return results
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,9 @@ from ..spec import TensorSpec
 from ._signature import ModelError, described
 
 Array = np.ndarray[Any, Any]
-Ranges = Mapping[str, tuple[float, float]]
+# The upper end is in the range, too; it can be an extent, by name, or so much less: "nodes-1".
+Ranges = Mapping[str, tuple[float, float | str]]
+Extents = Mapping[str, Sequence[str]]
 
 _WORDS = ("", "main", "loop.body", "entry", "x86_64", "foo bar", "a", "_Z3addii", "öl", "vector")
 # What dynamic extents are, in turn.
@@ -21,21 +24,45 @@ EXTENTS = (3, 1, 7, 2, 16, 5)
 _MAX_ELEMENTS = 1 << 26
 
 
-def check_ranges(ranges: Ranges, inputs: Sequence[TensorSpec]) -> None:
+def check_ranges(
+    ranges: Ranges, inputs: Sequence[TensorSpec], extents: Extents | None = None
+) -> None:
     known = {spec.name: spec for spec in inputs}
+    names = dict.fromkeys(each for spec in inputs for each in (extents or {}).get(spec.name, ()))
     for name, (low, high) in ranges.items():
         if name not in known:
             there = ", ".join(map(repr, known)) or "none"
             raise ModelError(f"range of {name!r}: there is no such input; there are {there}")
         if known[name].dtype in ("str", "bool"):
             raise ModelError(f"range of {name!r}: {described(known[name])} has none")
-        if not low <= high:
-            raise ModelError(f"range of {name!r}: {low:g} is above {high:g}")
-        top = float(np.finfo(known[name].dtype if _is_float(known[name]) else "float64").max)
-        if low < -top or high > top or (_is_float(known[name]) and high - low > top):
+        try:
+            least = _upper(high, dict.fromkeys(names, min(EXTENTS)))
+            most = _upper(high, dict.fromkeys(names, max(EXTENTS)))
+        except KeyError:
+            there = ", ".join(map(repr, names)) or "none"
             raise ModelError(
-                f"range of {name!r}: {low:g} to {high:g} is too wide for {described(known[name])}"
+                f"range of {name!r}: {high!r} is neither a number nor an extent that varies; "
+                f"there are {there}"
+            ) from None
+        if not low <= least:
+            shown = f"{high}, which is {least:g} at times" if isinstance(high, str) else f"{high:g}"
+            raise ModelError(f"range of {name!r}: {low:g} is above {shown}")
+        top = float(np.finfo(known[name].dtype if _is_float(known[name]) else "float64").max)
+        if low < -top or most > top or (_is_float(known[name]) and most - low > top):
+            raise ModelError(
+                f"range of {name!r}: {low:g} to {most:g} is too wide for {described(known[name])}"
             )
+
+
+def _upper(high: float | str, sizes: Mapping[str, int]) -> float:
+    """What an upper end is where extents have these sizes; KeyError if it is none of them."""
+    if not isinstance(high, str):
+        return high
+    less = re.fullmatch(r"(.+)-([0-9]{1,9})", high)
+    # A name may look like that itself.
+    if less and high not in sizes:
+        return sizes[less[1]] - int(less[2])
+    return sizes[high]
 
 
 def _is_float(spec: TensorSpec) -> bool:
@@ -48,28 +75,37 @@ def samples(
     seed: int = 0,
     ranges: Ranges | None = None,
     *,
-    extents: Mapping[str, Sequence[str]] | None = None,
+    extents: Extents | None = None,
+    equal: bool = False,
 ) -> Iterator[dict[str, Array]]:
     """Random values by name. Dynamic extents differ from sample to sample. Within one they are
     equal, so that models that want the same for several tensors get it, but for those that have
-    different names in `extents`.
+    different names in `extents`; with `equal`, even those.
 
     Floats are normal, integers 0 to 9 unless `ranges` says otherwise: most models take those.
     """
     generator = np.random.default_rng(seed)
     ranges = ranges or {}
-    check_ranges(ranges, inputs)
+    check_ranges(ranges, inputs, extents)
+    ours = set().union(*((extents or {}).get(spec.name, ()) for spec in inputs))
     named = {name: i for i, name in enumerate(sorted(set().union(*(extents or {}).values())), 1)}
     for i in range(count):
+        others = EXTENTS[i % len(EXTENTS)]
+        sizes = {
+            name: others if equal else EXTENTS[(i + named[name]) % len(EXTENTS)] for name in ours
+        }
         sample = {}
         for spec in inputs:
             names = iter((extents or {}).get(spec.name, ()))
-            turn = [named.get(next(names, ""), 0) if e < 0 else 0 for e in spec.shape]
             shape = tuple(
-                EXTENTS[(i + turn[d]) % len(EXTENTS)] if extent < 0 else extent
-                for d, extent in enumerate(spec.shape)
+                sizes.get(next(names, ""), others) if extent < 0 else extent
+                for extent in spec.shape
             )
-            sample[spec.name] = _values(spec, shape, ranges.get(spec.name), generator)
+            limits = None
+            if spec.name in ranges:
+                low, high = ranges[spec.name]
+                limits = low, _upper(high, sizes)
+            sample[spec.name] = _values(spec, shape, limits, generator)
         yield sample
 
 
