@@ -165,6 +165,19 @@ def test_ranges_and_an_older_file(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["m.onnx"]
 
 
+def test_ranges_that_end_at_an_extent(tmp_path):
+    x, ends = TensorSpec("x", "float32", [-1, 3]), TensorSpec("ends", "int64", [-1])
+    export.from_torch(
+        lambda x, ends: x[ends],
+        tmp_path / "m.onnx",
+        [x, ends],
+        TensorSpec("y", "float32", [-1, 3]),
+        extents={"x": ["nodes"], "ends": ["edges"], "y": ["edges"]},
+        ranges={"ends": (0, "nodes-1")},
+        **TEXTS,
+    )
+
+
 @pytest.mark.parametrize(
     ("function", "values"),
     [

@@ -30,7 +30,7 @@ def from_jax(
     by_name: bool = False,
     extents: Mapping[str, Sequence[str]] | None = None,
     samples: Sequence[Mapping[str, Any]] | None = None,
-    ranges: Mapping[str, tuple[float, float]] | None = None,
+    ranges: Mapping[str, tuple[float, float | str]] | None = None,
     tolerance: float = 1e-4,
 ) -> None:
     """Writes a JAX function of arrays as an ONNX model; all else is as with `from_torch`.

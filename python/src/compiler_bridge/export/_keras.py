@@ -32,7 +32,7 @@ def from_keras(
     by_name: bool = False,
     extents: Mapping[str, Sequence[str]] | None = None,
     samples: Sequence[Mapping[str, Any]] | None = None,
-    ranges: Mapping[str, tuple[float, float]] | None = None,
+    ranges: Mapping[str, tuple[float, float | str]] | None = None,
     tolerance: float = 1e-4,
 ) -> None:
     """Writes a Keras 3 model as an ONNX model; all else is as with `from_torch`.

@@ -28,7 +28,7 @@ def from_torch(
     by_name: bool = False,
     extents: Mapping[str, Sequence[str]] | None = None,
     samples: Sequence[Mapping[str, Any]] | None = None,
-    ranges: Mapping[str, tuple[float, float]] | None = None,
+    ranges: Mapping[str, tuple[float, float | str]] | None = None,
     tolerance: float = 1e-4,
     custom_translation_table: Mapping[Any, Any] | None = None,
     custom_ops: PathLike | bool = False,
@@ -41,7 +41,8 @@ def from_torch(
 
     The file is written only if it is valid and ONNX Runtime gives what the module gives, within
     `tolerance`, on random inputs (`ranges` says from where to where, by name) or on `samples`.
-    `extents` names the dynamic extents of tensors; those of the same name are equal.
+    `extents` names the dynamic extents of tensors; those of the same name are equal, and ranges
+    may end at one or below it: `(0, "nodes-1")`.
 
     `custom_translation_table` maps PyTorch's operators to onnxscript functions, as in
     `torch.onnx.export`; `custom_ops` is the library that ONNX Runtime then needs. With
