@@ -32,6 +32,9 @@ _EXACT = """
     Abs Neg Floor Ceil Round Sign Relu Identity Clip Min Max Where Cast Transpose Reshape Flatten
     Squeeze Unsqueeze Expand Tile Pad Slice Concat Split Gather GatherElements GatherND Trilu OneHot
     EyeLike Range ConstantOfShape ArgMax ArgMin TopK ReduceMax ReduceMin Shape Size"""
+# Those that take what is nearly equal from each other and enlarge the rest: what they do to values
+# that are equal depends on how a mean is rounded.
+_ENLARGING = ("LayerNormalization", "InstanceNormalization", "GroupNormalization")
 
 onnxruntime.set_default_logger_severity(4)
 
@@ -86,10 +89,15 @@ class Reference:
 
 
 def _ordered(model: onnx.ModelProto) -> list[str]:
-    """What is put in order."""
+    """What is put in order, or of what the larger is taken."""
     given = {each.name for each in (*model.graph.input, *model.graph.initializer)}
-    found = [n.input[0] for n in model.graph.node if n.op_type in ("TopK", "ArgMax", "ArgMin")]
-    return sorted(set(found) - given - {each.name for each in model.graph.output})
+    found: set[str] = set()
+    for node in model.graph.node:
+        if node.op_type in ("TopK", "ArgMax", "ArgMin"):
+            found.add(node.input[0])
+        if any(each.name == "reduction" and each.s in (b"max", b"min") for each in node.attribute):
+            found.update((node.input[0], node.input[2]))
+    return sorted(found - given - {each.name for each in model.graph.output})
 
 
 def _with_outputs(model: onnx.ModelProto, names: Sequence[str]) -> onnx.ModelProto:
@@ -124,27 +132,32 @@ def _with_noise(model: onnx.ModelProto) -> onnx.ModelProto:
     graph = result.graph
     del graph.node[:]
     for value in model.graph.input:
-        graph.node.extend(_noise(value.name, f"{value.name}_noisy", types))
+        graph.node.extend(_noise(value.name, f"{value.name}_noisy", types[value.name]))
     noisy = {i.name: f"{i.name}_noisy" for i in model.graph.input if types[i.name] in _NOISE}
     for node in model.graph.node:
+        inputs = [noisy.get(name, name) for name in node.input]
+        if node.op_type in _ENLARGING and types[node.input[0]] in _NOISE:
+            moved = f"{node.output[0]}_from"
+            graph.node.extend(_noise(inputs[0], moved, types[node.input[0]]))
+            inputs[0] = moved
         copy = graph.node.add()
         copy.CopyFrom(node)
-        copy.input[:] = [noisy.get(name, name) for name in node.input]
+        copy.input[:] = inputs
         if node.op_type in _EXACT.split():
             continue
         for i, name in enumerate(node.output):
             if name and types[name] in _NOISE:
                 copy.output[i] = f"{name}_exact"
-                graph.node.extend(_noise(f"{name}_exact", name, {f"{name}_exact": types[name]}))
+                graph.node.extend(_noise(f"{name}_exact", name, types[name]))
     return result
 
 
-def _noise(source: str, target: str, types: Mapping[str, int]) -> list[onnx.NodeProto]:
-    if types[source] not in _NOISE:
+def _noise(source: str, target: str, kind: int) -> list[onnx.NodeProto]:
+    if kind not in _NOISE:
         return []
-    size = _NOISE[types[source]]
+    size = _NOISE[kind]
     near_one: dict[str, Any] = {"low": 1 - size, "high": 1 + size}
-    if types[source] == TensorProto.DOUBLE:
+    if kind == TensorProto.DOUBLE:
         near_one = {"low": -1.0, "high": 1.0}  # attributes are floats
         scale = helper.make_tensor("scale", TensorProto.DOUBLE, (), [size])
         one = helper.make_tensor("one", TensorProto.DOUBLE, (), [1.0])
