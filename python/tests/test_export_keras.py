@@ -47,7 +47,11 @@ export.from_keras(model, folder + "/m.onnx", inputs, outputs, by_name=True, **te
 plain = keras.Sequential([keras.Input((2, 16)), keras.layers.LayerNormalization()])
 both = TensorSpec("x", "float32", [1, 2, 16]), TensorSpec("y", "float32", [1, 2, 16])
 export.from_keras(plain, folder + "/plain.onnx", both[:1], both[1], batched=False, **texts)
+steps = keras.Sequential([keras.Input((5, 3)), keras.layers.GRU(6), keras.layers.Dense(2)])
+both = TensorSpec("x", "float32", [5, 3]), TensorSpec("y", "float32", [2])
+export.from_keras(steps, folder + "/steps.onnx", both[:1], both[1], **texts)
 os.write(2, b"<end>")
+both = TensorSpec("x", "float32", [1, 2, 16]), TensorSpec("y", "float32", [1, 2, 16])
 try:
     export.from_keras(plain, folder + "/no.onnx", both[:1], TensorSpec("y", "bool"), **texts)
 except export.ModelError as error:
@@ -103,8 +107,9 @@ def test_a_model(running, backend):
     signature = export.Signature.of(INPUTS, OUTPUTS)
     assert _model.graph_signature(model) == _model.stated_signature(model) == signature
     assert _model.metadata(model)["cbridge.name"] == "m"
-    for name in ("m", "plain"):
-        assert main(["verify", str(folder / f"{name}.onnx"), "--samples=12"]) == 0
+    for name in ("m", "plain", "steps"):
+        file = str(folder / f"{name}.onnx")
+        assert main(["verify", file, "--samples=12", "--require=native"]) == 0
 
 
 def test_a_backend_that_cannot(monkeypatch, tmp_path):

@@ -15,7 +15,6 @@ from onnx import numpy_helper
 from ._operators import GROUP, SHAPE_INPUTS
 
 Array = np.ndarray[Any, Any]
-EVERY = 9  # a group that has the operators of no other
 
 
 @dataclass(frozen=True)
@@ -31,20 +30,21 @@ class NodeTest:
     atol: float
 
     @property
-    def is_of_group(self) -> bool:
-        """Whether the operator itself is of the first group, not only those it consists of."""
-        return GROUP.get(self.operator) == 1
+    def group(self) -> int | None:
+        """That the operator itself is of; None, if it only consists of those of the first."""
+        return GROUP.get(self.operator)
 
 
-def node_tests(group: int = 1) -> list[NodeTest]:
-    """Those whose operators all are in the groups up to this one; with EVERY, all."""
+def node_tests(*, every: bool = False) -> list[NodeTest]:
+    """Those of operators of a group, and of what ONNX defines by operators of the first one."""
     cases = {case.name: case for case in _collected()}
     found = []
     for name, case in cases.items():
         # One of an expanded function has a sibling with the function itself.
         sibling = cases.get(re.sub(r"_expanded(_ver\d+)?$", "", name), case)
         operator = sibling.model.graph.node[0].op_type
-        if all(GROUP.get(op, EVERY) <= group for op in operators_of(case.model)):
+        defined = all(GROUP.get(op) == 1 for op in operators_of(case.model))
+        if every or defined or operator in GROUP:
             found += list(_data_sets(case, operator))
     return found
 
@@ -70,7 +70,8 @@ def _data_sets(case: Any, operator: str) -> Iterable[NodeTest]:
         name = case.name if len(case.data_sets) == 1 else f"{case.name}_{number}"
         graph = case.model.graph
         given = dict(zip((i.name for i in graph.input), map(_array, inputs), strict=False))
-        fixed = {n: v for n, v in given.items() if n in _deciding(graph)}
+        deciding = _deciding(graph)
+        fixed = {n: v for n, v in given.items() if n in deciding and not isinstance(v, list)}
         yield NodeTest(
             name,
             operator,

@@ -14,7 +14,7 @@ _GROUPS = {
     BatchNormalization InstanceNormalization GRU LSTM RNN""",
     2: """
     Conv AveragePool MaxPool GlobalAveragePool GlobalMaxPool LpPool Einsum QuantizeLinear
-    DequantizeLinear If Loop""",
+    DequantizeLinear If Loop Scan""",
 }
 GROUP = {name: group for group, names in _GROUPS.items() for name in names.split()}
 
@@ -26,6 +26,7 @@ SHAPE_INPUTS: dict[str, tuple[int, ...]] = {
     "ConstantOfShape": (0,),
     "CumSum": (1,),
     "Expand": (1,),
+    "Loop": (0, 1),
     "OneHot": (1,),
     "Pad": (1, 3),
     "Range": (0, 1, 2),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from onnx import helper
 
 from ._graphs import DTYPES, DYNAMIC, MAXIMUM, Builder, Shape, Value
 
@@ -274,6 +275,48 @@ def made(b: Builder) -> None:
             b.node("Add", [b.last().name, b.fresh("float32", (1,))])
 
 
+def choice(b: Builder) -> None:
+    """If, by whether the largest element of something is positive."""
+    v, other = b.pick(_of_floats), b.pick(_with_axes)
+    if not v or not other or not b.node("ReduceMax", [other.name], keepdims=0):
+        return
+    if not b.node("Less", [b.constant(np.array(0, other.dtype)), b.last().name]):
+        return
+    condition, kind = b.last().name, DTYPES[v.dtype]
+    branches = {}
+    for branch in ("then_branch", "else_branch"):
+        name = b.name("b")
+        node = helper.make_node(b.one_of(["Tanh", "Neg", "Identity", "Sigmoid"]), [v.name], [name])
+        result = helper.make_tensor_value_info(name, kind, v.shape)
+        branches[branch] = helper.make_graph([node], branch, [], [result])
+    b.node("If", [condition], **branches)
+
+
+def rounds(b: Builder) -> None:
+    """A Loop that adds a weight to what it carries, and may collect it."""
+    if not (v := b.pick(_of_floats)):
+        return
+    kind, count = DTYPES[v.dtype], b.integer(0, 4)
+    collects = count > 0 and v.rank < 4 and b.chance(50)
+    counter, goes_on, carried, still, next_, row = (b.name("l") for _ in range(6))
+    nodes = [
+        helper.make_node("Identity", [goes_on], [still]),
+        helper.make_node("Sub", [carried, b.constant(np.array(0.5, v.dtype))], [row]),
+        helper.make_node(b.one_of(["Tanh", "Abs", "Sigmoid"]), [row], [next_]),
+    ]
+    inputs = [
+        helper.make_tensor_value_info(counter, DTYPES["int64"], []),
+        helper.make_tensor_value_info(goes_on, DTYPES["bool"], []),
+        helper.make_tensor_value_info(carried, kind, v.shape),
+    ]
+    outputs = [helper.make_tensor_value_info(still, DTYPES["bool"], [])]
+    names = [next_, row] if collects else [next_]
+    outputs += [helper.make_tensor_value_info(name, kind, v.shape) for name in names]
+    body = helper.make_graph(nodes, "body", inputs, outputs)
+    trips = b.constant(np.array(count, np.int64))
+    b.node("Loop", [trips, "", v.name], len(names), body=body)
+
+
 def _movement() -> list[Callable[[Builder], None]]:
     from . import _movement
 
@@ -283,6 +326,7 @@ def _movement() -> list[Callable[[Builder], None]]:
 RECIPES: list[Callable[[Builder], None]] = [
     *[unary] * 5, *[binary] * 5, *[matmul] * 2, *[gemm] * 2, *[reduce] * 2, *[softmax] * 2,
     unary_integer, clip, power, compare, compare, logic, where, where, cast, prelu, arg, top_k,
-    cumulative, normalize, normalize, recurrent, recurrent, shape_of, made, *_movement(),
+    cumulative, normalize, normalize, recurrent, recurrent, shape_of, made, choice, rounds,
+    *_movement(),
 ]  # fmt: skip
 assert MAXIMUM > 1

@@ -14,7 +14,7 @@ def selection(most: int) -> dict[int, NodeTest]:
     chosen: dict[str, dict[str, NodeTest]] = {}
     exceptions = listed()
     for test in node_tests():
-        if test.name in exceptions or not test.is_of_group or foreign_types(test.model):
+        if test.name in exceptions or not test.group or foreign_types(test.model):
             continue
         of_operator = chosen.setdefault(test.operator, {})
         if len(of_operator) < most:

@@ -15,6 +15,7 @@ from ._fold import fold, fold_extents
 from ._ir import Buffer, Load, Map, Program, Value, whole
 from ._names import identifier
 from ._registry import OPERATORS, REFUSED, Node
+from ._subgraph import Scope, Subgraph
 from ._types import supported
 
 _STANDARD = ("", "ai.onnx")
@@ -41,20 +42,25 @@ class _Importer:
         self.symbols: dict[str, str] = {}  # the model's names -> identifiers
 
     def run(self) -> Program:
-        initializers = {each.name for each in self.graph.initializer}
-        for each in self.graph.initializer:
-            self.values[each.name] = self.builder.constant(self.array(each, each.name), weight=True)
-        if self.graph.sparse_initializer:
-            raise Unsupported("sparse initializers are not supported")
+        initializers = self.initializers(self.graph)
+        self.values.update(initializers)
         for each in self.graph.input:
             if each.name not in initializers:
                 self.add_input(each)
         self.check_maxima()
         for node in self.graph.node:
-            self.translate(node, self.opsets, self.values, "")
+            self.translate(node, self.opsets, self.values)
         for each in self.graph.output:
             self.add_output(each)
         return self.builder.program
+
+    def initializers(self, graph: Any) -> dict[str, Value]:
+        if graph.sparse_initializer:
+            raise Unsupported("sparse initializers are not supported")
+        return {
+            each.name: self.builder.constant(self.array(each, each.name), weight=True)
+            for each in graph.initializer
+        }
 
     def array(self, tensor: Any, what: str) -> Any:
         array = self.onnx.numpy_helper.to_array(tensor)
@@ -138,17 +144,19 @@ class _Importer:
         builder.add(Map(builder.node, out, Load(source)))
 
     def translate(
-        self, proto: Any, opsets: Mapping[str, int], values: dict[str, Value], inside: str
+        self, proto: Any, opsets: Mapping[str, int], values: Scope, inside: str = ""
     ) -> None:
         domain = "" if proto.domain in _STANDARD else proto.domain
         label = f"{domain}::{proto.op_type}" if domain else proto.op_type
         name = proto.name or next((each for each in proto.output if each), "")
-        where = inside or f"node {name!r} ({label})"
+        where = f"node {name!r} ({label})"
+        if inside:
+            where = f"{inside}, its {label}" + (f" {proto.name!r}" if proto.name else "")
         inputs = [values.get(each) if each else None for each in proto.input]
         for given, value in zip(proto.input, inputs, strict=True):
             if given and value is None:
                 raise Unsupported(f"{where}: nothing computes its input {given!r}")
-        outputs = self.evaluate(proto, domain, where, inputs, opsets)
+        outputs = self.evaluate(proto, domain, where, inputs, opsets, values)
         for each, value in zip(proto.output, outputs, strict=False):
             if each:
                 values[each] = value
@@ -160,6 +168,7 @@ class _Importer:
         where: str,
         inputs: Sequence[Value | None],
         opsets: Mapping[str, int],
+        values: Scope,
     ) -> Sequence[Value]:
         self.builder.node = where
         opset = opsets.get(proto.domain, opsets.get("ai.onnx", 1))
@@ -171,7 +180,12 @@ class _Importer:
         translate = OPERATORS.get((domain, proto.op_type))
         if translate is None:
             return self.expand(proto, domain, where, inputs, opset)
-        attributes = {each.name: self.attribute(each, where) for each in proto.attribute}
+        attributes: dict[str, Any] = {}
+        for each in proto.attribute:
+            if each.HasField("g"):
+                attributes[each.name] = self.subgraph(each.g, opsets, values, where)
+            else:
+                attributes[each.name] = self.attribute(each, where)
         node = Node(where, proto.op_type, inputs, attributes, list(proto.output), opset)
         try:
             result = translate(self.builder, node)
@@ -181,6 +195,15 @@ class _Importer:
             what = f"{type(error).__name__}: {first_line(error)}"
             raise Unsupported(f"{where}: is not supported as it is used here ({what})") from error
         return [result] if isinstance(result, Value) else result
+
+    def subgraph(
+        self, graph: Any, opsets: Mapping[str, int], values: Scope, where: str
+    ) -> Subgraph:
+        def translate(proto: Any, scope: Scope, inside: str) -> None:
+            self.translate(proto, opsets, scope, inside)
+
+        initializers = self.initializers(graph)
+        return Subgraph(self.builder, graph, initializers, values, where, translate)
 
     def attribute(self, proto: Any, where: str) -> Any:
         value = self.onnx.helper.get_attribute_value(proto)
@@ -229,7 +252,7 @@ class _Importer:
             for i, name in enumerate(inner.input):
                 if name and name not in values:
                     inner.input[i] = ""
-            self.translate(inner, opsets or {"": opset}, values, f"{where}, its {node.op_type}")
+            self.translate(inner, opsets or {"": opset}, values, where)
         return [values[name] for name in function.output if name in values]
 
     def function_of(

@@ -12,6 +12,7 @@ from ..export._model import ELEMENT_TYPES
 from ._builder import Builder, Unsupported
 from ._extent import Extent
 from ._ir import Value
+from ._subgraph import Subgraph
 from ._types import CTYPES, DType
 
 Translate = Callable[[Builder, "Node"], Value | Sequence[Value]]
@@ -57,6 +58,11 @@ class Node:
 
     def attribute(self, name: str, default: Any = None) -> Any:
         return self.attributes.get(name, default)
+
+    def graph(self, name: str) -> Subgraph:
+        graph = self.attributes[name]
+        assert isinstance(graph, Subgraph)
+        return graph
 
     def wants(self, i: int) -> bool:
         """Whether somebody uses output i."""

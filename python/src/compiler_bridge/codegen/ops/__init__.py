@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from .._registry import OPERATORS, Node, operator
 from . import (
+    control,
     convolution,
     einsum,
     elementwise,
@@ -31,6 +32,7 @@ from . import (
 __all__ = [
     "OPERATORS",
     "Node",
+    "control",
     "convolution",
     "einsum",
     "elementwise",
