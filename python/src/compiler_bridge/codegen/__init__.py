@@ -15,8 +15,8 @@ from . import ops as ops
 from ._adapter import adapter
 from ._builder import Unsupported
 from ._description import Description, Port, Symbol
-from ._emit import Emitter
 from ._files import body, describe, fingerprint, header, instance_size, source
+from ._functions import Functions
 from ._fuse import fuse, remove_unused, write_outputs_in_place
 from ._import import import_model
 from ._plan import plan
@@ -74,7 +74,7 @@ def generate(
     layout = plan(program)
     dumps.append(f"# planned\n{layout}")
     about, members = describe(program, layout, name, namespace, weights == "embed")
-    pieces, functions = body(Emitter(program, layout, members))
+    pieces, functions = body(Functions(program, layout, members))
     about = replace(about, fast=fast, fingerprint=fingerprint(functions, layout))
     size = instance_size(about, layout)
     if size > _LARGEST:

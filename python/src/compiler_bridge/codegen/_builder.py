@@ -55,6 +55,7 @@ class Builder:
         self._turned: dict[int, tuple[Array, Value]] = {}
         # What has been evaluated, with the inputs, which keep their identity as long as it is here.
         self.folded: dict[object, tuple[Sequence[Value | None], list[Value]]] = {}
+        self.rounds = 0  # that have been written out
         self._required: set[Extent] = set()
         self._count = 0
 

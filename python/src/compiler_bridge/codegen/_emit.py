@@ -1,16 +1,15 @@
-"""C++ of instructions: a function each."""
+"""C++ of instructions, whose buffers have the names of pointers."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from ._builder import Unsupported, loops
+from ._builder import loops
 from ._extent import Extent
 from ._fuse import is_vector
 from ._ir import (
-    Buffer,
     Call,
     Expr,
     Gemm,
@@ -20,16 +19,13 @@ from ._ir import (
     Literal,
     Load,
     Map,
-    Program,
     Sum,
     Value,
     expressions,
     loads,
     with_loads,
 )
-from ._names import comment
 from ._pieces import for_type
-from ._plan import Plan
 from ._scalars import SCALARS
 from ._types import ctype, literal
 
@@ -42,35 +38,11 @@ class NotForTypeError(Exception):
 
 @dataclass
 class Emitter:
-    """`members`: of the model's inputs and outputs, by the names of buffers."""
+    """Of one instruction. `result`: the name for a struct that has to be before its function."""
 
-    program: Program
-    plan: Plan
-    members: dict[str, str]
-    needs: set[str] = field(default_factory=set)
-    structs: list[str] = field(default_factory=list)
-    results: int = 0
-
-    def functions(self) -> tuple[str, str]:
-        """The functions of all instructions, and the statements that call them."""
-        texts, calls = [], []
-        for i, instruction in enumerate(self.program.body):
-            fails = isinstance(instruction, Kernel) and instruction.fails
-            self.structs.clear()
-            try:
-                body = self.body(instruction)
-            except NotForTypeError as error:
-                raise Unsupported(f"{instruction.node}: {error}") from None
-            end = "\nreturn nullptr;" if fails else ""
-            texts.append(
-                f"// {comment(instruction.node)}\n{''.join(self.structs)}"
-                f"FN {'const char *' if fails else 'void '}node{i}(const Frame &F) {{\n"
-                f"{self.extents(body)}{body}{end}\n}}\n"
-            )
-            calls.append(
-                f"if (const char *Why = node{i}(F))\nreturn Why;" if fails else f"node{i}(F);"
-            )
-        return "\n".join(texts), "\n".join(calls)
+    result: str
+    needs: set[str]
+    struct: str = ""
 
     def body(self, instruction: Instruction) -> str:
         match instruction:
@@ -81,38 +53,6 @@ class Emitter:
             case Kernel():
                 return self.kernel(instruction)
         raise AssertionError(instruction)
-
-    def extents(self, body: str) -> str:
-        used = [s for s in self.program.symbols if re.search(rf"\b{s}\b", body)]
-        return "".join(f"const int64_t {s} = F.extents.{s[2:]};\n" for s in used)
-
-    # Memory.
-
-    def place(self, buffer: Buffer, writable: bool) -> str:
-        const = "" if writable else "const "
-        kind = ctype(buffer.dtype)
-        if buffer.kind in ("input", "output"):
-            return f"F.{'in' if buffer.kind == 'input' else 'out'}.{self.members[buffer.name]}"
-        if buffer.kind == "table":
-            return f"Table{self.plan.tables.index(buffer)}"
-        if buffer.kind == "weight":
-            return f"reinterpret_cast<const {kind} *>(F.weights + {self.plan.weights[buffer]})"
-        return f"reinterpret_cast<{const}{kind} *>(F.scratch + {self.plan.scratch[buffer]})"
-
-    def pointers(self, reads: Sequence[Value], writes: Sequence[Value]) -> str:
-        """Declares a pointer for each buffer, with its name."""
-        lines: dict[str, str] = {}
-        for values, writable in ((writes, True), (reads, False)):
-            for value in values:
-                buffer = value.buffer
-                assert buffer
-                const = "" if writable else "const "
-                lines.setdefault(
-                    buffer.name,
-                    f"{const}{ctype(buffer.dtype)} *const {buffer.name} = "
-                    f"{self.place(buffer, writable)};\n",
-                )
-        return "".join(lines.values())
 
     # Expressions.
 
@@ -168,8 +108,6 @@ class Emitter:
     # Instructions.
 
     def map(self, map_: Map) -> str:
-        values = loads(map_.expr)
-        pointers = self.pointers(values, [map_.out])
         expr, out = map_.expr, map_.out
         if not any(isinstance(each, Index) for each in expressions(expr)):
             expr, out = collapse(expr, out)
@@ -179,7 +117,7 @@ class Emitter:
         scalar = "\n".join([*lines, f"{out.buffer}[{out.at(indices)}] = {name};"])
         vectors = rank and out.strides[-1] == ONE and has_vectors(out.shape[-1])
         if not vectors or not is_vector(expr):
-            return pointers + loops(indices, out.shape, scalar)
+            return loops(indices, out.shape, scalar)
         self.needs.add("vec")
         lines, name = self.statements(expr, indices, "vector")
         vector = "\n".join([*lines, f"store({address(out, indices)}, {name});"])
@@ -191,11 +129,10 @@ class Emitter:
         # Lanes is 4 or 8.
         if extent.constant is None or extent.constant % 8:
             inner += f"for (int64_t {last} = Whole; {last} < {extent}; ++{last}) {{\n{scalar}\n}}\n"
-        return pointers + loops(indices[:-1], out.shape[:-1], inner)
+        return loops(indices[:-1], out.shape[:-1], inner)
 
     def gemm(self, gemm: Gemm) -> str:
         self.needs.update(["gemm_rows" if gemm.rows else "gemm"])
-        pointers = self.pointers(gemm.reads(), [gemm.out])
         out, left, right, result = rows_together(gemm)
         outer = [f"B{axis}" for axis in range(out.rank - 2)]
         m, n = out.shape[-2:]
@@ -214,7 +151,7 @@ class Emitter:
                 f"{address(right, first)}, {right.strides[-2]}, nullptr, "
                 f"{target}, {out.strides[-2]}, {epilogue});"
             )
-        return pointers + loops(outer, out.shape[:-2], call)
+        return loops(outer, out.shape[:-2], call)
 
     def epilogue(self, result: Expr, outer: Sequence[str]) -> str:
         """What is applied to each sum: a struct before the function, since local ones in C++17 have
@@ -227,32 +164,21 @@ class Emitter:
         lines, name = self.statements(result, [*outer, "M", "N"], "either")
         fields = [f"const {ctype(b.dtype)} *{b};" for b in buffers]
         fields += [f"int64_t {each};" for each in [*symbols, *outer]]
-        self.results += 1
-        struct = f"Result{self.results}"
         used = " ".join(lines)
         unused = "".join(f"(void){i};\n" for i in "MN" if not re.search(rf"\b{i}\b", used))
         body = "\n".join(lines)
         small = "static constexpr bool Small = true;\n" if is_small(result) else ""
-        self.structs.append(
-            f"struct {struct} {{\n{small}" + "\n".join(fields) + "\n"
+        self.struct = (
+            f"struct {self.result} {{\n{small}" + "\n".join(fields) + "\n"
             f"template <class T> MEMBER T operator()(T Total, int64_t M, int64_t N) const {{\n"
             f"{unused}{body}\nreturn {name};\n}}\n}};\n"
         )
         given = ", ".join([*map(str, buffers), *symbols, *outer])
-        return f"{struct}{{{given}}}"
+        return f"{self.result}{{{given}}}"
 
     def kernel(self, kernel: Kernel) -> str:
         self.needs.update(kernel.needs)
-        lines = []
-        named = (("A", kernel.ins, False), ("Y", kernel.outs, True), ("S", kernel.scratch, True))
-        for letter, values, writable in named:
-            for i, value in enumerate(values):
-                assert value.buffer
-                if re.search(rf"\b{letter}{i}\b", kernel.code):
-                    const = "" if writable else "const "
-                    where = self.place(value.buffer, writable)
-                    lines.append(f"{const}{ctype(value.dtype)} *{letter}{i} = {where};\n")
-        return "".join(lines) + kernel.code
+        return kernel.code
 
 
 def is_small(expr: Expr) -> bool:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ._description import Description, Port, Symbol
-from ._emit import Emitter
 from ._extent import Extent
+from ._functions import Functions
 from ._ir import Program, Value
 from ._names import comment, identifier, text_of
 from ._pieces import piece, pieces
@@ -196,19 +196,10 @@ def weights(plan: Plan) -> str:
     )
 
 
-def body(emitter: Emitter) -> tuple[str, str]:
+def body(functions: Functions) -> tuple[str, str]:
     """What is compiled once per level: pieces, and functions, the last calling the others."""
-    functions, calls = emitter.functions()
-    run = f"""\
-FN const char *run(const void *Given) noexcept {{
-const Frame &F = *static_cast<const Frame *>(Given);
-(void)F;
-{calls}
-return nullptr;
-}}
-"""
-    shared = "\n".join(pieces(emitter.needs | {"vec"}))
-    return shared, f"{indented(functions)}\n{indented(run)}"
+    text = functions.text()
+    return "\n".join(pieces(functions.needs | {"vec"})), indented(text)
 
 
 def fingerprint(functions: str, plan: Plan) -> str:

@@ -16,7 +16,7 @@ from ._types import INT32, INT64, DType, supported
 
 # Whose results are not a function of their inputs, or would only be copied.
 _NEVER = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial"}
-_NEVER |= {"Bernoulli", "Dropout", "If", "Loop", "Scan"}
+_NEVER |= {"Bernoulli", "Dropout", "Identity", "If", "Loop", "Scan"}
 _LARGEST = 1 << 26  # elements
 # Those that need more memory than their inputs; they are quick.
 _GROWING = {"ConstantOfShape", "Expand", "EyeLike", "OneHot", "Pad", "Range", "Tile"}

@@ -14,8 +14,8 @@ from .._registry import Node, operator
 from ._checks import need_one, need_rank, need_type
 from ._parts import concat, section, squeezed
 
-# Each is code; more would take compilers minutes.
-_MOST_ROUNDS = 1024
+# Of all loops together. Each is code; more would take compilers minutes.
+_MOST_ROUNDS = 2048
 
 
 @operator("If")
@@ -56,7 +56,7 @@ def _loop(g: Builder, node: Node) -> list[Value]:
     collected: list[list[Value]] = [[] for _ in body.outputs[len(carried) + 1 :]]
     done = 0
     while goes_on and (rounds is None or done < rounds):
-        _check_rounds(g, done + 1)
+        _count_round(g)
         counter = g.constant(np.array(done, np.int64))
         inputs = [counter, g.constant(np.array(True)), *carried]
         condition, *results = body(inputs, f"round {done}")
@@ -100,10 +100,10 @@ def _scan(g: Builder, node: Node) -> list[Value]:
     rounds = next(iter(lengths)).constant
     if len(lengths) > 1 or rounds is None:
         g.fail("its scanned inputs must have one length, which is known when compiled")
-    _check_rounds(g, rounds)
     backward = given("scan_input_directions", count)
     collected: list[list[Value]] = [[] for _ in range(outputs)]
     for done in range(rounds):
+        _count_round(g)
         places = [rounds - 1 - done if back else done for back in backward]
         parts = [_part(g, *each) for each in zip(sequences, axes, places, strict=True)]
         results = body([*carried, *parts], f"round {done}")
@@ -120,9 +120,10 @@ def _scan(g: Builder, node: Node) -> list[Value]:
     return [*carried, *stacked]
 
 
-def _check_rounds(g: Builder, rounds: int) -> None:
-    if rounds > _MOST_ROUNDS:
-        g.fail(f"has more than {_MOST_ROUNDS} rounds, each of which would be code")
+def _count_round(g: Builder) -> None:
+    g.rounds += 1
+    if g.rounds > _MOST_ROUNDS:
+        g.fail(f"each round becomes code, and there are more than {_MOST_ROUNDS} of all loops")
 
 
 def _part(g: Builder, value: Value, axis: int, place: int) -> Value:
