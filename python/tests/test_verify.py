@@ -248,6 +248,19 @@ def test_custom_operators(tmp_path, verify):
     assert said.startswith(f"cbridge: {path}: ")
 
 
+def test_what_the_reference_lacks(tmp_path, verify):
+    path = tmp_path / "m.onnx"
+    text = """<ir_version: 10, opset_import: ["": 21]> g (float[4,3] x) => (float[4,3] y) {
+        y = Scan <num_scan_inputs: int = 1, scan_output_directions: ints = [1],
+            body = b (float[3] p) => (float[3] q) { q = Tanh (p) }> (x)
+    }"""
+    onnx.save(onnx.parser.parse_model(text), path)
+    said = verify(path, "--require=native").out
+    assert "reference: cannot evaluate the model: Scan is not implemented" in said
+    assert "agree" in said
+    assert "--require reference: cannot" in verify(path, "--require=reference", status=2).err
+
+
 def test_trouble(tmp_path, verify, model):
     assert "No such file" in verify("/nonexistent", status=2).err
     for wrong in ("0", "x", "-3"):

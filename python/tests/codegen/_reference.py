@@ -136,7 +136,7 @@ def _with_noise(model: onnx.ModelProto) -> onnx.ModelProto:
     noisy = {i.name: f"{i.name}_noisy" for i in model.graph.input if types[i.name] in _NOISE}
     for node in model.graph.node:
         inputs = [noisy.get(name, name) for name in node.input]
-        if node.op_type in _ENLARGING and types[node.input[0]] in _NOISE:
+        if node.op_type in _ENLARGING and types.get(node.input[0]) in _NOISE:
             moved = f"{node.output[0]}_from"
             graph.node.extend(_noise(inputs[0], moved, types[node.input[0]]))
             inputs[0] = moved

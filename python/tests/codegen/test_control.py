@@ -135,6 +135,50 @@ def test_weights_of_a_body_are_there_once() -> None:
     assert len(made.weights) < 2 * 64 + 9 * 4  # two of nine floats, the first of them padded
 
 
+def test_weights_of_a_body_inside_a_body_are_there_once() -> None:
+    text = """(float[N,3] x) => (float[N,3] y) <int64 n = {4}> {
+        y = Loop (n, , x) <body = o (int64 i, bool go, float[N,3] s) => (bool on, float[N,3] r) {
+            on = Identity (go)
+            r = Loop (n, , s) <body = p (int64 j, bool f, float[N,3] u) => (bool h, float[N,3] v)
+                <float[3] w = {1,2,3}> {
+                h = Identity (f)
+                k = Constant <value_floats: floats = [4.0, 5.0, 6.0]> ()
+                t = Mul (u, w)
+                v = Add (t, k)
+            }>
+        }>
+    }"""
+    made = generate(model(text), "Model", maxima=MAXIMUM)
+    assert len(made.weights) <= 2 * 64
+
+
+def test_defaults_of_functions() -> None:
+    text = """<ir_version: 10, opset_import: ["": 21, "own": 1]> agraph (float[N,3] x)
+        => (float[N,3] y, float[N,3] z) <bool c = {1}> {
+            y = own.outer (x)
+            z = If (c) <
+                then_branch = t () => (float[N,3] a) { a = own.leaky (x) },
+                else_branch = e () => (float[N,3] b) { b = own.leaky <alpha: float = 9.0> (x) }>
+        }
+        <domain: "own", opset_import: ["": 21]> leaky <alpha: float = 0.5> (p) => (q)
+        { q = LeakyRelu <alpha: float = @alpha> (p) }
+        <domain: "own", opset_import: ["": 21, "own": 1]> outer <beta: float = 0.3> (p) => (q)
+        { r = own.leaky (p) q = own.leaky <alpha: float = @beta> (r) }"""
+    checked = check([Case("functions", onnx.parser.parse_model(text), samples(), MAXIMUM)])
+    assert (checked.failures, checked.refused, checked.unknown) == ({}, {}, {})
+
+
+def test_what_is_evaluated_twice_with_other_outputs() -> None:
+    text = """(float[N,3] x) => (float[2,3] a, float[2,3] b, float[2,1] c) <float[3] s = {1,2,3},
+        float[2,3] k = {1,2,4,5,7,9}> {
+            a = LayerNormalization (k, s)
+            b, c, d = LayerNormalization (k, s)
+            e, , f = LayerNormalization (k, s)
+        }"""
+    checked = check([Case("constants", model(text), samples(), MAXIMUM)])
+    assert (checked.failures, checked.refused, checked.unknown) == ({}, {}, {})
+
+
 def test_rounds_share_functions() -> None:
     few, many = (
         generate(model(loop("many", "yes", limit=limit)), "Model", maxima=MAXIMUM).source
@@ -151,7 +195,7 @@ PLAIN = ENDLESS.format(nodes="r = Relu (s) h = Identity (g)")
 REFUSED = {
     r"\(Loop\): the number of rounds \(input 0\) must be known": f"y = Loop (n, , x) <{PLAIN}>",
     r"\(Loop\): whether there is a first round": f"y = Loop (lots, c, x) <{PLAIN}>",
-    r"\(Loop\): .* there are more than 2048 of all loops": f"y = Loop (lots, , x) <{PLAIN}>",
+    r"\(Loop\): .* there are more than 2048, or no end": f"y = Loop (lots, , x) <{PLAIN}>",
     r"\(Loop\): whether there is a round 1 depends on values": "y = Loop (lots, , x) <{}>".format(
         ENDLESS.format(nodes="r = Relu (s) m = ReduceMax <keepdims: int = 0> (r) h = Less (m, m)")
     ),
@@ -161,6 +205,20 @@ REFUSED = {
     r"\(If\): both branches .* one can fail: .*, then, its Gather": """y = If (c) <
         then_branch = t () => (float[N,3] a) { a = Gather <axis: int = 1> (x, k) },
         else_branch = e () => (float[N,3] b) { b = Relu (x) }>""",
+    r"\(Loop\): input M: has type bool, needs int64": f"y = Loop (c, , x) <{PLAIN}>",
+    r"\(Loop\): input M: has shape \[2\], needs one element": f"y = Loop (k, , x) <{PLAIN}>",
+    r"\(Loop\): its body has 3 inputs and 2 outputs, needs 4": f"y = Loop (n, , x, x) <{PLAIN}>",
+    r"\(Loop\): what it carries was float32, and is float64": "y = Loop (lots, , x) <{}>".format(
+        ENDLESS.format(nodes="r = Cast <to: int = 11> (s) h = Identity (g)")
+    ),
+    r"\(If\): a branch has 0 inputs and 1 outputs, needs 0 and 2": """y, z = If (c) <
+        then_branch = t () => (float[N,3] a, float[N,3] d) { a = Relu (x) d = Neg (x) },
+        else_branch = e () => (float[N,3] b) { b = Relu (x) }>""",
+    r"\(Scan\): scans through N places: must be one number, which": """y = Scan <
+        num_scan_inputs: int = 1, body = b (float[3] p) => (float[3] q) { q = Relu (p) }> (x)""",
+    r"\(Scan\): scan_input_axes has 2 numbers, needs 1": """y = Scan <num_scan_inputs: int = 1,
+        scan_input_axes: ints = [0, 1], body = b (float[3] p) => (float[3] q) { q = Relu (p) }
+        > (x)""",
     r"\(If\): its branches give results of shapes \[N,3\] and \[3,N\]": """y = If (c) <
         then_branch = t () => (float[N,3] a) { a = Identity (x) },
         else_branch = e () => (float[N,3] b) { b = Transpose (x) }>""",

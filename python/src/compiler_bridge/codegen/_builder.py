@@ -53,8 +53,8 @@ class Builder:
         self.node = ""
         self._stored: dict[int, tuple[Array, Buffer]] = {}
         self._turned: dict[int, tuple[Array, Value]] = {}
-        # What has been evaluated, with the inputs, which keep their identity as long as it is here.
-        self.folded: dict[object, tuple[Sequence[Value | None], list[Value]]] = {}
+        # What has been evaluated, with node and inputs, which keep their identity by being here.
+        self.folded: dict[object, tuple[object, list[Value]]] = {}
         self.rounds = 0  # that have been written out
         self._required: set[Extent] = set()
         self._count = 0

@@ -30,10 +30,13 @@ def fold(
     if proto.op_type in _NEVER or any(v is not None and v.constant is None for v in inputs):
         return None
     # What is done twice with the same weights, say a transposition, is one tensor.
-    attributes = tuple(each.SerializeToString() for each in proto.attribute)
-    same = tuple(id(v.constant) if v is not None else None for v in inputs)
-    key = (proto.domain, proto.op_type, len(proto.output), opset, attributes, same)
-    if inputs and key in g.folded:
+    key: object = id(proto)  # a constant of its own, but the same one in each round of a loop
+    if inputs:
+        attributes = tuple(each.SerializeToString() for each in proto.attribute)
+        same = tuple(id(v.constant) if v is not None else None for v in inputs)
+        wanted = tuple(bool(name) for name in proto.output)
+        key = (proto.domain, proto.op_type, wanted, opset, attributes, same)
+    if key in g.folded:
         return g.folded[key][1]
     names = [name if name else "" for name in proto.input]
     feeds = {
@@ -55,7 +58,7 @@ def fold(
         if not supported(array.dtype) or array.size > largest:
             return None
         values.append(g.constant(array, weight=weight))
-    g.folded[key] = (inputs, values)
+    g.folded[key] = ((proto, inputs), values)
     return values
 
 

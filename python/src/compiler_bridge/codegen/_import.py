@@ -12,10 +12,11 @@ from ..export._check import first_line
 from ._builder import Builder, Unsupported
 from ._extent import Extent, product
 from ._fold import fold, fold_extents
+from ._inline import without_functions
 from ._ir import Buffer, Load, Map, Program, Value, whole
 from ._names import identifier
 from ._registry import OPERATORS, REFUSED, Node
-from ._subgraph import Scope, Subgraph
+from ._subgraph import Body, Scope, Subgraph
 from ._types import supported
 
 _STANDARD = ("", "ai.onnx")
@@ -27,9 +28,7 @@ def import_model(model: Any, maxima: Mapping[str, int] | int | None) -> Program:
         onnx.checker.check_model(model)
     except Exception as error:
         raise Unsupported(f"is no valid ONNX model: {first_line(error)}") from None
-    if model.functions:
-        model = _model.require("onnx.inliner", "compile").inline_local_functions(model)
-    return _Importer(onnx, model, maxima).run()
+    return _Importer(onnx, without_functions(onnx, model), maxima).run()
 
 
 class _Importer:
@@ -40,6 +39,8 @@ class _Importer:
         self.builder = Builder({})
         self.values: dict[str, Value] = {}
         self.symbols: dict[str, str] = {}  # the model's names -> identifiers
+        # By node, which keeps its identity by being here, and attribute.
+        self.bodies: dict[tuple[int, str], tuple[Any, Body]] = {}
 
     def run(self) -> Program:
         initializers = self.initializers(self.graph)
@@ -183,7 +184,7 @@ class _Importer:
         attributes: dict[str, Any] = {}
         for each in proto.attribute:
             if each.HasField("g"):
-                attributes[each.name] = self.subgraph(each.g, opsets, values, where)
+                attributes[each.name] = self.subgraph(proto, each.name, opsets, values, where)
             else:
                 attributes[each.name] = self.attribute(each, where)
         node = Node(where, proto.op_type, inputs, attributes, list(proto.output), opset)
@@ -197,13 +198,16 @@ class _Importer:
         return [result] if isinstance(result, Value) else result
 
     def subgraph(
-        self, graph: Any, opsets: Mapping[str, int], values: Scope, where: str
+        self, node: Any, name: str, opsets: Mapping[str, int], values: Scope, where: str
     ) -> Subgraph:
         def translate(proto: Any, scope: Scope, inside: str) -> None:
             self.translate(proto, opsets, scope, inside)
 
-        initializers = self.initializers(graph)
-        return Subgraph(self.builder, graph, initializers, values, where, translate)
+        key = id(node), name
+        if key not in self.bodies:
+            graph = next(each.g for each in node.attribute if each.name == name)
+            self.bodies[key] = node, Body(graph, self.initializers)
+        return Subgraph(self.builder, self.bodies[key][1], values, where, translate)
 
     def attribute(self, proto: Any, where: str) -> Any:
         value = self.onnx.helper.get_attribute_value(proto)

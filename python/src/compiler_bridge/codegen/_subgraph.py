@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, MutableMapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ._builder import Builder, Unsupported
@@ -14,32 +16,43 @@ Scope = MutableMapping[str, Value]
 Translate = Callable[[Any, Scope, str], None]
 
 
+@dataclass
+class Body:
+    """What stays the same of a graph, however often the node that it belongs to is translated."""
+
+    graph: Any
+    read: Callable[[Any], dict[str, Value]]  # its initializers
+
+    @cached_property
+    def nodes(self) -> list[Any]:
+        return list(self.graph.node)
+
+    @cached_property
+    def initializers(self) -> dict[str, Value]:
+        return self.read(self.graph)
+
+
 class Subgraph:
     """Called with its inputs it gives its outputs. What does not depend on inputs is translated
-    once, however often it is called."""
+    once, when it is called for the first time."""
 
     def __init__(
-        self,
-        g: Builder,
-        graph: Any,
-        initializers: dict[str, Value],
-        outer: Scope,
-        where: str,
-        translate: Translate,
+        self, g: Builder, body: Body, outer: Scope, where: str, translate: Translate
     ) -> None:
-        self.inputs = [each.name for each in graph.input]
-        self.outputs = [each.name for each in graph.output]
-        self._nodes = list(graph.node)
-        self._scope: ChainMap[str, Value] = ChainMap(initializers, outer)
-        self._builder, self._where, self._translate = g, where, translate
-        self._entered = False
+        self.inputs = [each.name for each in body.graph.input]
+        self.outputs = [each.name for each in body.graph.output]
+        self._builder, self._body, self._outer = g, body, outer
+        self._where, self._translate = where, translate
+        self._entered: tuple[ChainMap[str, Value], list[Any]] | None = None
 
     def __call__(self, inputs: Sequence[Value], part: str) -> list[Value]:
         """`part`: which branch or round it is, for messages."""
         where = f"{self._where}, {part}"
-        self._enter(where)
-        scope = self._scope.new_child(dict(zip(self.inputs, inputs, strict=True)))
-        for node in self._nodes:
+        if self._entered is None:
+            self._entered = self._enter(where)
+        common, nodes = self._entered
+        scope = common.new_child(dict(zip(self.inputs, inputs, strict=True)))
+        for node in nodes:
             self._translate(node, scope, where)
         self._builder.node = self._where
         for name in self.outputs:
@@ -47,16 +60,15 @@ class Subgraph:
                 raise Unsupported(f"{where}: nothing computes its output {name!r}")
         return [scope[name] for name in self.outputs]
 
-    def _enter(self, where: str) -> None:
-        if self._entered:
-            return
-        self._entered = True
+    def _enter(self, where: str) -> tuple[ChainMap[str, Value], list[Any]]:
+        """What all calls have in common, and the nodes that are left."""
+        common = ChainMap(dict(self._body.initializers), self._outer)
         varying, rest = set(self.inputs), []
-        for node in self._nodes:
+        for node in self._body.nodes:
             # A graph inside may use what its node does not name.
             if any(each.HasField("g") for each in node.attribute) or varying & {*node.input}:
                 varying |= {*node.output}
                 rest.append(node)
             else:
-                self._translate(node, self._scope, where)
-        self._nodes = rest
+                self._translate(node, common, where)
+        return common, rest
