@@ -23,12 +23,12 @@ class Runner(Closing):
                         TensorSpec("unroll", "int64"))
         runner.evaluate({"trip_count": 128})["unroll"].item()
 
-    A model that knows what it takes and gives, as those of `onnx:`, `tflite:` and `tf:` do, needs
-    no specs: `Runner("onnx:policy.onnx")`, see `inputs` and `outputs`.
+    A model that knows what it takes and gives, as those of `onnx:`, `native:`, `tflite:` and `tf:`
+    do, needs no specs: `Runner("onnx:policy.onnx")`, see `inputs` and `outputs`.
 
-    Features keep their values between calls. One thread at a time. That the model was left for the
-    heuristic, or that decisions cannot be recorded, is a warning of the logger `compiler_bridge`,
-    once.
+    Features are 0 at first and keep their values between calls. One thread at a time. That the
+    model was left for the heuristic, or that decisions cannot be recorded, is a warning of the
+    logger `compiler_bridge`, once.
     """
 
     def __init__(

@@ -193,7 +193,7 @@ RUNNING = """(float[N,3] x, int64 n, bool c, int64[2] k) => (float[N,3] y) <int6
 ENDLESS = "body = b (int64 i, bool g, float[N,3] s) => (bool h, float[N,3] r) {{ {nodes} }}"
 PLAIN = ENDLESS.format(nodes="r = Relu (s) h = Identity (g)")
 REFUSED = {
-    r"\(Loop\): the number of rounds \(input 0\) must be known": f"y = Loop (n, , x) <{PLAIN}>",
+    r"\(Loop\): the number of rounds varies": f"y = Loop (n, , x) <{PLAIN}>",
     r"\(Loop\): whether there is a first round": f"y = Loop (lots, c, x) <{PLAIN}>",
     r"\(Loop\): .* there are more than 2048, or no end": f"y = Loop (lots, , x) <{PLAIN}>",
     r"\(Loop\): whether there is a round 1 depends on values": "y = Loop (lots, , x) <{}>".format(
@@ -214,7 +214,7 @@ REFUSED = {
     r"\(If\): a branch has 0 inputs and 1 outputs, needs 0 and 2": """y, z = If (c) <
         then_branch = t () => (float[N,3] a, float[N,3] d) { a = Relu (x) d = Neg (x) },
         else_branch = e () => (float[N,3] b) { b = Relu (x) }>""",
-    r"\(Scan\): scans through N places: must be one number, which": """y = Scan <
+    r"\(Scan\): how many places it scans varies, but each round": """y = Scan <
         num_scan_inputs: int = 1, body = b (float[3] p) => (float[3] q) { q = Relu (p) }> (x)""",
     r"\(Scan\): scan_input_axes has 2 numbers, needs 1": """y = Scan <num_scan_inputs: int = 1,
         scan_input_axes: ints = [0, 1], body = b (float[3] p) => (float[3] q) { q = Relu (p) }

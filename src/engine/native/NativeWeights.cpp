@@ -66,7 +66,9 @@ Status check(Bytes Content, const NativeTable &Of) {
         "made for another architecture: its fingerprint is " +
         shown(H.Fingerprint) + ", that of the model " +
         shown(reinterpret_cast<const unsigned char(&)[32]>(Of->fingerprint)) +
-        "; their graphs must differ in nothing but weights");
+        "; their graphs must differ in nothing but weights (exporters may "
+        "simplify weights that are exactly 0 or 1, like biases before "
+        "training)");
   if (H.PayloadSize != Of->weights_size)
     return Refused("has " + std::to_string(H.PayloadSize) +
                    " bytes of weights, the model " +

@@ -90,7 +90,7 @@ def header(about: Description, made_from: str, plan: Plan) -> str:
 
     extents = "".join(
         f"    static constexpr int64_t Max_{each.identifier} = {each.maximum};\n"
-        f"    int64_t {each.identifier} = 0; ///< of {comment(each.name)}\n"
+        f"    int64_t {each.identifier} = 0; ///< {comment(each.name)}; set it before evaluate()\n"
         for each in about.symbols
     )
     vary = (

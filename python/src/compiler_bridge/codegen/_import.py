@@ -116,17 +116,22 @@ class _Importer:
             for name in self.given:
                 if name not in self.symbols:
                     raise Unsupported(f"--max {name}: no extent has this name; there are {known}")
-        for symbol, made in self.symbols.items():
-            if self.builder.program.maxima[made] < 1:
-                places = [
-                    name
-                    for name, value in self.builder.program.inputs
-                    if any(made in extent.symbols() for extent in value.shape)
-                ]
-                raise Unsupported(
-                    f"input {places[0]!r}: extent {symbol!r} varies; say how large it can be: "
-                    f"--max {symbol}=NUMBER (in CMake MAX {symbol}=NUMBER)"
-                )
+        missing = [
+            symbol for symbol, made in self.symbols.items() if self.builder.program.maxima[made] < 1
+        ]
+        if missing:
+            made = self.symbols[missing[0]]
+            place = next(
+                name
+                for name, value in self.builder.program.inputs
+                if any(made in extent.symbols() for extent in value.shape)
+            )
+            options = " ".join(f"--max {symbol}=NUMBER" for symbol in missing)
+            words = " ".join(f"{symbol}=NUMBER" for symbol in missing)
+            raise Unsupported(
+                f"input {place!r}: extent {missing[0]!r} varies; say how large it can be: "
+                f"{options} (in CMake MAX {words})"
+            )
 
     def add_output(self, info: Any) -> None:
         name = info.name

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..export import _model
 from ..export._model import ELEMENT_TYPES
 from ._builder import Builder, Unsupported
 from ._extent import Extent
@@ -98,7 +99,8 @@ class Node:
         for each, number in ELEMENT_TYPES.items():
             if number == wanted and each in CTYPES:
                 return np.dtype(each)
-        raise Unsupported(f"{self.where}: elements of type number {wanted} are not supported")
+        kind = _model.require("onnx", "compile").TensorProto.DataType.Name(wanted)
+        raise Unsupported(f"{self.where}: elements of type {kind} are not supported")
 
     def axis(self, rank: int, default: int | None = None) -> int:
         """The attribute `axis`, counted from the front."""

@@ -54,7 +54,7 @@ def main(words: list[str]) -> int:
         default=[],
         metavar="[EXTENT=]N",
         help="how large an extent that varies can be, by the name that `cbridge inspect` shows; "
-        "without a name: each of them",
+        "without a name: each of them. Once for each: --max nodes=64 --max edges=256",
     )
     parser.add_argument(
         "--weights",

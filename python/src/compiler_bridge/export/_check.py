@@ -18,7 +18,9 @@ from ._signature import ModelError, Signature
 def first_line(error: BaseException) -> str:
     """What went wrong, without the stack that libraries add to it."""
     text = ""
-    for line in str(error).splitlines():
+    for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines():
+        if line.startswith("Exception encountered when calling "):  # Keras; the reason follows
+            continue
         text += re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", line.strip())
         if text and not text.endswith(":"):
             break

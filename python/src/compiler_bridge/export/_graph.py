@@ -39,7 +39,9 @@ def check_extents(extents: Extents, signature: Signature) -> None:
             raise ModelError(f"extents of {name!r}: there is no such tensor")
         dynamic = known[name].shape.count(-1)
         if isinstance(names, str) or len(names) != dynamic:
-            raise ModelError(f"extents of {name!r}: it has {dynamic} dynamic ones; name each")
+            raise ModelError(
+                f"extents of {name!r}: it has {dynamic} dynamic ones; give a list with their names"
+            )
 
 
 class _Renamer:

@@ -39,7 +39,7 @@ def check_ranges(
             least = _upper(high, dict.fromkeys(names, min(EXTENTS)))
             most = _upper(high, dict.fromkeys(names, max(EXTENTS)))
         except KeyError:
-            there = ", ".join(map(repr, names)) or "none"
+            there = ", ".join(map(repr, names)) or "none with a name"
             raise ModelError(
                 f"range of {name!r}: {high!r} is neither a number nor an extent that varies; "
                 f"there are {there}"

@@ -4,6 +4,7 @@ of an If both branches are evaluated."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NoReturn
 
 import numpy as np
 
@@ -53,6 +54,9 @@ def _loop(g: Builder, node: Node) -> list[Value]:
     for i, (name, kind) in enumerate((("M", "int64"), ("cond", "bool"))):
         need_type(g, name, node.given(i), kind)
         need_one(g, name, node.given(i))
+    trips = node.given(0)
+    if trips is not None and trips.constant is None:
+        _refuse_length(g, "the number of rounds")
     rounds = node.number(0, "the number of rounds")
     goes_on = node.number(1, "whether there is a first round", True)
     done, rows = 0, []
@@ -105,9 +109,10 @@ def _scan(g: Builder, node: Node) -> list[Value]:
         axes[i] = node.checked_axis(axes[i], sequence.rank)
         lengths.append(sequence.shape[axes[i]])
     rounds = lengths[0].constant
-    if rounds is None or len(set(lengths)) > 1:
-        texts = ", ".join(map(str, lengths))
-        g.fail(f"scans through {texts} places: must be one number, which is known when compiled")
+    if rounds is None:
+        _refuse_length(g, "how many places it scans")
+    if len(set(lengths)) > 1:
+        g.fail(f"scans {' and '.join(map(str, lengths))} places, which must be the same number")
     backward, rows = given("scan_input_directions", count), []
     for done in range(rounds):
         _count_round(g)
@@ -119,6 +124,13 @@ def _scan(g: Builder, node: Node) -> list[Value]:
         rows.append(results[states:])
     along, reverse = given("scan_output_axes", outputs), given("scan_output_directions", outputs)
     return [*carried, *_columns(g, node, states, rows, along, reverse)]
+
+
+def _refuse_length(g: Builder, what: str) -> NoReturn:
+    g.fail(
+        f"{what} varies, but each round becomes code: export the model with a fixed length "
+        "(--max does not help; onnx: runs such models)"
+    )
 
 
 def _need_body(g: Builder, body: Subgraph, inputs: int, least: int, wanted: int) -> None:
