@@ -16,7 +16,8 @@ say() { printf '== %s\n' "$*"; }
 say "install to a prefix, then move it"
 cmake --install "$build" --prefix "$work/prefix"
 mv "$work/prefix" "$prefix"
-if grep -rIF -e "$root" -e "$work/prefix" "$prefix"; then
+# As whole paths: a checkout may be in /src.
+if grep -rIP "(?<![\w.-])(\Q$root\E|\Q$work/prefix\E)(?![\w.-])" "$prefix"; then
   echo "installed files name the source tree or the first prefix"
   exit 1
 fi
