@@ -27,7 +27,7 @@ def culprit(case: Case, toolchain: Toolchain | None = None) -> str:
     parts = [*_single_nodes(case), *_beginnings(case)]
     failures = check(parts, toolchain).failures
     if not failures:
-        return "only the whole graph fails"
+        return f"only the whole graph fails\n{described(case)}"
     first = min(failures)
     kind = "a node alone" if parts[first].label.startswith("node") else "a beginning"
     return f"{kind} fails: {failures[first]}\n{described(parts[first])}"
