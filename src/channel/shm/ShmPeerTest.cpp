@@ -301,6 +301,7 @@ TEST_F(ShmPeerTest, IdleEndsSleep) {
   Model M = open();
   MLModelRunner R = M.runner();
   ASSERT_EQ(ask(R, 1).valueOr(-1), 2);
+  // Half a second in which nothing happens is what is measured.
   std::this_thread::sleep_for(milliseconds(500));
   stop();
   EXPECT_LT(Processor.load(), milliseconds(Sanitized ? 200 : 50));
@@ -308,7 +309,7 @@ TEST_F(ShmPeerTest, IdleEndsSleep) {
 
 TEST_F(ShmPeerTest, AWaitingCompilerSleeps) {
   start([](Peer &P, const Request &R) {
-    if (!R.done())
+    if (!R.done()) // a slow model: the compiler's time meanwhile is measured
       std::this_thread::sleep_for(milliseconds(300));
     increment(P, R);
   });

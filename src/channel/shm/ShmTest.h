@@ -176,10 +176,10 @@ struct Pair {
   std::optional<HandMade> Other;
 
   explicit Pair(size_t MaxMessage = size_t(1) << 20) {
-    int Ends[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
-                     Ends) != 0)
-      std::abort();
+    int Ends[2] = {-1, -1};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                           0, Ends),
+              0);
     Real = std::make_unique<ShmChannel>("the other end", os::File(Ends[0]),
                                         MaxMessage);
     Other.emplace(os::File(Ends[1]));
