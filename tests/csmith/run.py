@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Random programs, compiled with random decisions: they must print what they print at -O0.
+
+Each program of csmith is compiled by clang at -O0, and with the plugin by a model that always
+inlines, one that never does, and one that tosses a coin, at a level that changes from program to
+program. Seeds are fixed, so that a failure can be repeated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+LEVELS = ["-O1", "-O2", "-O3", "-Os", "-Oz"]
+SHAPE = [
+    "--max-funcs",
+    "8",
+    "--max-block-size",
+    "3",
+    "--max-expr-complexity",
+    "6",
+    "--no-packed-struct",
+]
+INCLUDE = "/usr/include/csmith"
+# Of a program; csmith's may run for ever.
+SECONDS = 2
+
+
+class Wrong(Exception):
+    """A program was compiled wrongly."""
+
+
+def run(command: list[str], seconds: float, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=seconds,
+        check=False,
+    )
+
+
+def compile_program(command: list[str], model: str) -> None:
+    done = run(command, 60, CBRIDGE_INLINE_MODEL=model)
+    if done.returncode or done.stderr:
+        raise Wrong(
+            f"{' '.join(command)}\nwith {model or 'no model'}: {done.returncode}, {done.stderr}"
+        )
+
+
+def check(seed: int, options: argparse.Namespace, scratch: Path) -> bool:
+    """Whether the program of this seed ended in time and could be compared."""
+    source, program = scratch / f"{seed}.c", scratch / str(seed)
+    made = run(["csmith", "--seed", str(seed), *SHAPE, "-o", str(source)], 60)
+    if made.returncode:
+        raise Wrong(f"csmith --seed {seed}: {made.stderr}")
+    base = [options.clang, "-w", "-I", INCLUDE, str(source), "-o", str(program)]
+    compile_program([*base, "-O0"], "")
+    try:
+        expected = run([str(program)], SECONDS)
+    except subprocess.TimeoutExpired:
+        return False
+    level = LEVELS[seed % len(LEVELS)]
+    for model in ["constant:1", "constant:0", f"coin:{seed}"]:
+        compile_program([*base, level, f"-fpass-plugin={options.plugin}"], model)
+        actual = run([str(program)], 10 * SECONDS)
+        if (actual.returncode, actual.stdout) != (expected.returncode, expected.stdout):
+            raise Wrong(
+                f"csmith --seed {seed} {' '.join(SHAPE)}: with {model} at {level} it prints\n"
+                f"{actual.stdout}and not\n{expected.stdout}"
+            )
+    source.unlink()
+    program.unlink()
+    return True
+
+
+def outcomes(options: argparse.Namespace, scratch: Path) -> Iterator[bool]:
+    with ThreadPoolExecutor(options.jobs) as pool:
+        # More seeds than programs are needed: some never end.
+        seeds = range(options.first, options.first + 2 * options.programs)
+        tasks = [pool.submit(check, seed, options, scratch) for seed in seeds]
+        try:
+            for task in tasks:
+                yield task.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--clang", default="clang-19")
+    parser.add_argument("--plugin", required=True, help="CompilerBridgePasses.so")
+    parser.add_argument("--programs", type=int, default=200)
+    parser.add_argument("--first", type=int, default=1, help="the first seed")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    compared = endless = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            for ended in outcomes(options, Path(scratch)):
+                compared += ended
+                endless += not ended
+                if compared == options.programs:
+                    break
+        except Wrong as wrong:
+            print(wrong, file=sys.stderr)
+            return 1
+    print(
+        f"{compared} programs, 3 decisions each: the output of -O0; {endless} left out, as they do not end"
+    )
+    return compared < options.programs
+
+
+if __name__ == "__main__":
+    sys.exit(main())
