@@ -32,7 +32,7 @@ INCLUDE = "/usr/include/csmith"
 SECONDS = 2
 
 
-class Wrong(Exception):
+class MiscompileError(Exception):
     """A program was compiled wrongly."""
 
 
@@ -51,7 +51,7 @@ def run(command: list[str], seconds: float, **environment: str) -> subprocess.Co
 def compile_program(command: list[str], model: str) -> None:
     done = run(command, 60, CBRIDGE_INLINE_MODEL=model)
     if done.returncode or done.stderr:
-        raise Wrong(
+        raise MiscompileError(
             f"{' '.join(command)}\nwith {model or 'no model'}: {done.returncode}, {done.stderr}"
         )
 
@@ -61,7 +61,7 @@ def check(seed: int, options: argparse.Namespace, scratch: Path) -> bool:
     source, program = scratch / f"{seed}.c", scratch / str(seed)
     made = run(["csmith", "--seed", str(seed), *SHAPE, "-o", str(source)], 60)
     if made.returncode:
-        raise Wrong(f"csmith --seed {seed}: {made.stderr}")
+        raise MiscompileError(f"csmith --seed {seed}: {made.stderr}")
     base = [options.clang, "-w", "-I", INCLUDE, str(source), "-o", str(program)]
     compile_program([*base, "-O0"], "")
     try:
@@ -73,7 +73,7 @@ def check(seed: int, options: argparse.Namespace, scratch: Path) -> bool:
         compile_program([*base, level, f"-fpass-plugin={options.plugin}"], model)
         actual = run([str(program)], 10 * SECONDS)
         if (actual.returncode, actual.stdout) != (expected.returncode, expected.stdout):
-            raise Wrong(
+            raise MiscompileError(
                 f"csmith --seed {seed} {' '.join(SHAPE)}: with {model} at {level} it prints\n"
                 f"{actual.stdout}and not\n{expected.stdout}"
             )
@@ -110,12 +110,11 @@ def main() -> int:
                 endless += not ended
                 if compared == options.programs:
                     break
-        except Wrong as wrong:
+        except MiscompileError as wrong:
             print(wrong, file=sys.stderr)
             return 1
-    print(
-        f"{compared} programs, 3 decisions each: the output of -O0; {endless} left out, as they do not end"
-    )
+    print(f"{compared} programs, 3 decisions each: the output of -O0")
+    print(f"{endless} left out, as they do not end")
     return compared < options.programs
 
 

@@ -1,5 +1,7 @@
 """Tests of the plugin in stock LLVM tools; the configured lit.site.cfg.py loads this."""
 
+# ruff: noqa: F821 (lit defines `config`)
+
 import os
 
 import lit.formats
