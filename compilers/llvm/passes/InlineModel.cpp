@@ -8,26 +8,14 @@
 
 #include "Settings.h"
 
+#include <cbridge/PassModel.h>
+
 #include <llvm/ADT/StringRef.h>
 #include <llvm/ADT/StringSwitch.h>
-
-#include <cstdio>
 
 namespace cbridge::passes {
 
 namespace {
-
-/// One plain line. Not through the compiler's diagnostics: under -Werror a
-/// warning there fails the compile.
-void say(const std::string &Line) {
-  std::string Text = "cbridge: " + Line + "\n";
-  std::fwrite(Text.data(), 1, Text.size(), stderr);
-}
-
-/// A message without the lines that point at a place in a string.
-std::string firstLine(const Status &Why) {
-  return Why.message().substr(0, Why.message().find('\n'));
-}
 
 /// Where a question has no other effect than its answer, so that more of them
 /// may be asked than there are decisions.
@@ -47,12 +35,13 @@ const InlineModel &InlineModel::ofProcess() {
 InlineModel::InlineModel() { open(valueOf(Setting::InlineModel)); }
 
 void InlineModel::open(const std::string &Text) {
-  auto Refuse = [](const std::string &Why) {
-    say("inlining: " + Why + "; LLVM's own heuristic decides");
+  const std::string By = "inlining by " + Text;
+  auto Refuse = [By](const Status &Why) {
+    tellUser(By, Why, "LLVM's own heuristic decides");
   };
   Expected<RunnerString> R = RunnerString::parse(Text);
   if (!R)
-    return Refuse("'" + Text + "': " + firstLine(R.status()));
+    return Refuse(R.status());
   Records = R->has("record");
   readExplain(valueOf(Setting::InlineExplain), *R);
 
@@ -64,37 +53,38 @@ void InlineModel::open(const std::string &Text) {
   if (!Named.empty()) {
     Expected<std::vector<ExtraFeature>> Parsed = parseExtraFeatures(Named);
     if (!Parsed)
-      return Refuse(Parsed.status().message());
+      return Refuse(Parsed.status());
     Extras = std::move(*Parsed);
   } else if (Described) {
     Extras = extraFeaturesOf(*Described);
   }
 
   Expected<Model> M = Model::open(
-      Text, inlineSignature(Extras, Score), [Text](const Status &Why) {
-        say("inlining by " + Text + ": " + firstLine(Why) +
-            "; LLVM's own heuristic decides where the model does not");
+      Text, inlineSignature(Extras, Score), [By](const Status &Why) {
+        tellUser(By, Why,
+                 "LLVM's own heuristic decides where the model does not");
       });
   if (!M)
-    return Refuse("'" + Text + "': " + firstLine(M.status()));
+    return Refuse(M.status());
   Opened = std::move(*M);
   if (isLost()) // nobody will ask it, and hear why it does not answer
-    Refuse(Text + ": " + firstLine(Opened->whyNot()));
+    Refuse(Opened->whyNot());
 }
 
 void InlineModel::readExplain(const std::string &Text, const RunnerString &R) {
+  auto Refuse = [&](const std::string &Why) {
+    Explain = 0;
+    tellUser("inlining by " + R.text(),
+             Status::error(StatusCode::InvalidArgument, Why),
+             "its decisions are not explained");
+  };
   if (Text.empty() || Text == "0")
     return;
-  if (llvm::StringRef(Text).getAsInteger(10, Explain)) {
-    Explain = 0;
-    say("inlining: '" + Text +
-        "' is no number of features that remarks should name");
-  } else if (!answersQuestionsFreely(R)) {
-    Explain = 0;
-    say("inlining: decisions of " + R.text() +
-        " cannot be explained: that asks more than there is to decide, for "
-        "which native:, onnx:, tf: and tflite: without record= are fit");
-  }
+  if (llvm::StringRef(Text).getAsInteger(10, Explain))
+    Refuse("'" + Text + "' is no number of features that remarks can name");
+  else if (!answersQuestionsFreely(R))
+    Refuse("to explain is to ask more than there is to decide, which only "
+           "native:, onnx:, tf: and tflite: without record= allow");
 }
 
 bool InlineModel::isLost() const {

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "Settings.h"
 
-#include <llvm/Support/CommandLine.h>
+#include <cbridge/PassModel.h>
 
-#include <cstdlib>
+#include <llvm/Support/CommandLine.h>
 
 namespace cbridge::passes {
 
@@ -57,15 +57,10 @@ private:
 // Before any code of ours runs, so that the command line can name them.
 const Options Given;
 
-bool isSet(const char *Variable) {
-  const char *Value = std::getenv(Variable);
-  return Value && *Value && std::string_view(Value) != "0";
-}
-
 } // namespace
 
 std::string valueOf(Setting S) {
-  if (isSet("CBRIDGE_DISABLE"))
+  if (isDisabled())
     return "";
   if (!Given[S].empty())
     return Given[S];
