@@ -4,6 +4,10 @@ set(CBRIDGE_LLVM_VERSION 19)
 find_program(CBRIDGE_LLVM_CONFIG NAMES llvm-config-${CBRIDGE_LLVM_VERSION}
   HINTS /usr/lib/llvm-${CBRIDGE_LLVM_VERSION}/bin DOC "llvm-config of LLVM ${CBRIDGE_LLVM_VERSION}")
 mark_as_advanced(CBRIDGE_LLVM_CONFIG)
+# Of the tests alone: a plugin lives in a process that has it.
+find_library(CBRIDGE_LLVM_LIBRARY LLVM-${CBRIDGE_LLVM_VERSION}
+  HINTS /usr/lib/llvm-${CBRIDGE_LLVM_VERSION}/lib DOC "LLVM's shared library")
+mark_as_advanced(CBRIDGE_LLVM_LIBRARY)
 set(LlvmDefault OFF)
 # The tools that load a plugin have no sanitizer.
 if(CBRIDGE_LLVM_CONFIG AND NOT CBRIDGE_SANITIZE)
