@@ -55,10 +55,11 @@ std::vector<Influence> Explainer::explain(MLModelRunner &From, size_t Most) {
       Found.push_back({Features[I].name(), Value, *Before - *Without});
     std::memcpy(Data.data(), From.getTensorUntyped(I).data(), Data.size());
   }
-  std::stable_sort(Found.begin(), Found.end(),
-                   [](const Influence &A, const Influence &B) {
-                     return std::fabs(A.Moved) > std::fabs(B.Moved);
-                   });
+  std::sort(Found.begin(), Found.end(),
+            [](const Influence &A, const Influence &B) {
+              double OfA = std::fabs(A.Moved), OfB = std::fabs(B.Moved);
+              return OfA != OfB ? OfA > OfB : A.Feature < B.Feature;
+            });
   if (Found.size() > Most)
     Found.resize(Most);
   return Found;

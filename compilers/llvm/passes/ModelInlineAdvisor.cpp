@@ -59,8 +59,11 @@ std::unique_ptr<InlineAdvice> ModelInlineAdvisor::getAdviceImpl(CallBase &CB) {
 
 std::unique_ptr<InlineAdvice>
 ModelInlineAdvisor::getMandatoryAdvice(CallBase &CB, bool Advice) {
-  return Lost ? InlineAdvisor::getMandatoryAdvice(CB, Advice)
-              : MLInlineAdvisor::getMandatoryAdvice(CB, Advice);
+  if (!Lost)
+    return MLInlineAdvisor::getMandatoryAdvice(CB, Advice);
+  // MLInlineAdvisor's would keep features up to date that nobody reads.
+  // NOLINTNEXTLINE(bugprone-parent-virtual-call)
+  return InlineAdvisor::getMandatoryAdvice(CB, Advice);
 }
 
 /// Nothing, once the model is lost: getAdviceImpl knows what to do then.
