@@ -55,6 +55,7 @@ INSIDE = {
 # Folders beside src/: the layers, and folders of their own kind, that each may include.
 BESIDE = {
     "compilers/llvm/interactive": {"core", "os", "log"},
+    "tools/shared": set(),
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"][^>"]*[>"])')

@@ -45,6 +45,11 @@ int runLog(Span<const std::string> Arguments);
 
 const Command Commands[] = {
     {"log", "look at recorded decisions", "", runLog},
+    {"plugin-path", "print where the plugin for a compiler is",
+     "usage: cbridge plugin-path llvm\n\n"
+     "Prints the file of the pass plugin, for opt-19 and clang-19:\n\n"
+     "  clang-19 -fpass-plugin=$(cbridge plugin-path llvm) ...\n",
+     pluginPath},
 };
 
 std::string listed(Span<const Command> Of) {
@@ -98,8 +103,13 @@ int run(Span<const std::string> Arguments) {
   if (Arguments[0][0] == '-')
     return fail("unknown option '" + Arguments[0] + "'; see --help");
   for (const Command &C : Commands)
-    if (C.Name == Arguments[0])
+    if (C.Name == Arguments[0]) {
+      if (!C.Help.empty() && Arguments.size() > 1 && isHelp(Arguments[1])) {
+        print(C.Help);
+        return Success;
+      }
       return C.Run(Arguments.subspan(1, Arguments.size() - 1));
+    }
   if (int Result = runPythonCommand(Arguments); Result >= 0)
     return Result;
   return fail("unknown command '" + Arguments[0] + "'; see --help");
