@@ -55,6 +55,7 @@ INSIDE = {
 # Folders beside src/: the layers, and folders of their own kind, that each may include.
 BESIDE = {
     "compilers/llvm/interactive": {"core", "os", "log"},
+    "tools/cbridge-clang": {"os", "interactive", "shared"},
     "tools/shared": set(),
 }
 
