@@ -52,6 +52,11 @@ const Command Commands[] = {
      "overwritten.\n\n"
      "  -o FOLDER  write it there instead\n",
      newPass},
+    {"plugin-path", "print where the plugin for a compiler is",
+     "usage: cbridge plugin-path llvm\n\n"
+     "Prints the file of the pass plugin, for opt-19 and clang-19:\n\n"
+     "  clang-19 -fpass-plugin=$(cbridge plugin-path llvm) ...\n",
+     pluginPath},
 };
 
 std::string listed(Span<const Command> Of) {
