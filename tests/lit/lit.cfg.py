@@ -33,6 +33,7 @@ model = "env CBRIDGE_INLINE_MODEL="
 config.substitutions += [
     ("%clangxx", f"clang++-{config.llvm_version}"),
     ("%clang", f"clang-{config.llvm_version}"),
+    ("%cbridge", config.cbridge),
     ("%opt", f"opt-{config.llvm_version}"),
     ("%lld", f"{config.llvm_bin}/ld.lld"),
     ("%plugin", config.plugin),

@@ -49,6 +49,7 @@ struct Command {
   int (*Run)(Span<const std::string> Arguments);
 };
 
+int doctor(Span<const std::string> Arguments);
 int logShow(Span<const std::string> Arguments);
 int logStats(Span<const std::string> Arguments);
 int logDiff(Span<const std::string> Arguments);

@@ -44,6 +44,13 @@ bool isHelp(const std::string &Word) {
 int runLog(Span<const std::string> Arguments);
 
 const Command Commands[] = {
+    {"doctor", "tell what works here, and what is missing",
+     "usage: cbridge doctor\n\n"
+     "Tries clang, the plugin, the drop-in compiler, the runners, Python and "
+     "the models that the\nenvironment names, and tells what to do about what "
+     "does not work. Exit status: 0 if a model\ncan decide in clang, 1 if "
+     "not.\n",
+     doctor},
     {"log", "look at recorded decisions", "", runLog},
     {"new-pass", "write an LLVM pass that asks a model, to begin with",
      "usage: cbridge new-pass [-o FOLDER] NAME\n\n"
