@@ -116,11 +116,12 @@ Status Session::run(const HostedRun &What, InteractiveHost &Host, int Input) {
   if (Expected<HostProcess> Models =
           HostProcess::start(Host, Runners, Folder)) {
     Failure = watch(*Models);
-    bool WasEnded = Clang.wasKilled();
-    // Compilers that clang has left behind, or all if it is not to go on.
-    endProcessesNaming(Folder);
+    bool WasKilled = Clang.wasKilled();
+    // A clang that has ended by itself has waited for its compilers.
+    if (!Clang.ended() || WasKilled || Clang.endedBySignalToUs())
+      endProcessesNaming(Folder);
     Clang.wait();
-    if (WasEnded || Clang.endedBySignalToUs())
+    if (WasKilled || Clang.endedBySignalToUs())
       return Status(); // whatever the model makes of that
     Expected<std::vector<Report>> Told = Models->finish(Runners.size());
     if (Told)

@@ -4,10 +4,11 @@
 PKGS_BUILD=(g++ cmake ninja-build ccache)
 PKGS_EXAMPLES=(libflatbuffers-dev flatbuffers-compiler)
 PKGS_GRPC=(libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler)
-PKGS_TESTS=(libgtest-dev openssl "${PKGS_EXAMPLES[@]}" "${PKGS_GRPC[@]}")
+PKGS_DRIVER=(clang-19 lld-19 make) # what cbridge-clang is tried with
+PKGS_TESTS=(libgtest-dev openssl "${PKGS_DRIVER[@]}" "${PKGS_EXAMPLES[@]}" "${PKGS_GRPC[@]}")
 TFLITE_VERSION=2.21.0-1.5.14
 PKGS_CLANG=(clang-19 libclang-rt-19-dev llvm-19)
-PKGS_CODEGEN=(clang-19 g++-aarch64-linux-gnu qemu-user-static) # what generated code is tried with
+PKGS_CODEGEN=(clang-19 llvm-19 g++-aarch64-linux-gnu qemu-user-static) # what generated code is tried with
 PKGS_LINT=(clang-format-19 clang-tidy-19 shellcheck "${PKGS_TESTS[@]}")
 
 apt_install() {
@@ -151,7 +152,7 @@ need_package() {
   need_venv
   need_onnxruntime_headers
   step_once "python package" \
-    "$(hash_of CMakeLists.txt cmake include proto src tools/cbridge python/CMakeLists.txt python/src pyproject.toml README.md)" \
+    "$(hash_of CMakeLists.txt cmake include proto src compilers tools/cbridge tools/cbridge-clang tools/shared python/CMakeLists.txt python/src pyproject.toml README.md)" \
     install_package
 }
 
