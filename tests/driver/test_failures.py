@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from _driver import DriverTest
+from _driver import DRIVER, DriverTest
 
 
 class Failures(DriverTest):
@@ -79,6 +79,21 @@ class Failures(DriverTest):
             TMPDIR="/nowhere",
         )
         self.assert_same_object("ours.o", "-O2", "-c", "pressure.c")
+
+    def shell(self, call: str) -> int:
+        command = f"exec {DRIVER} --cbridge-evict={call}"
+        return self.run_program("sh", "-c", command).returncode
+
+    def test_closed_standard_files(self) -> None:
+        for model in ("testpolicy:random", "'testpolicy:fail?after=3'"):
+            for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+                code = self.shell(f"{model} -O2 -c pressure.c -o closed.o {closed}")
+                self.assertEqual(code, 0, closed)
+                (self.folder / "closed.o").unlink()
+
+    def test_output_that_cannot_be_written(self) -> None:
+        code = self.shell("testpolicy:random -O2 -S pressure.c -o - >/dev/full")
+        self.assertEqual(code, 1)
 
     def test_what_models_print_is_not_the_compilers_output(self) -> None:
         printing = "printf spoken; exec sleep 1000"

@@ -48,6 +48,24 @@ class Signals(DriverTest):
                 self.assert_gone(process, by)
                 self.assert_nothing_left()
 
+    def test_while_it_waits_for_its_input(self) -> None:
+        process = subprocess.Popen(
+            [DRIVER, "--cbridge-evict=testpolicy:random", "-O2", "-x", "c", "-", "-S"],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdin is not None
+        # More than a pipe holds: it reads, so that it is ready for signals.
+        process.stdin.write("// text\n" * 100_000)
+        process.stdin.flush()
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=30)
+        self.assert_gone(process, signal.SIGINT)
+
     def test_to_the_whole_group(self) -> None:
         for call in self.CALLS:
             process = self.start(*call, new_group=True)

@@ -151,7 +151,10 @@ int run(CommandLine Line) {
   setVariable(Kinds[size_t(Kind::Inline)], Line.model(Kind::Inline));
   Add(Line.Arguments);
 
-  HostedRun Run = {Compiler->Path, Argv, {}, Call.ReadsStdin};
+  HostedRun Run;
+  Run.Clang = Compiler->Path;
+  Run.Plain = Argv;
+  Run.ReadsStdin = Call.ReadsStdin;
   for (auto [K, Chosen] : {std::pair{Kind::Evict, Call.ChoosesEviction},
                            std::pair{Kind::Priority, Call.ChoosesPriority}}) {
     if (Line.model(K).empty() || !Call.AllocatesRegisters)
@@ -165,6 +168,8 @@ int run(CommandLine Line) {
     return execPlain(*Compiler, Argv);
 
   Expected<HostedRun::Outcome> Outcome = Run.run();
+  if (!Outcome && Run.LostStdin)
+    return fail(Outcome.status().message());
   if (!Outcome) {
     say(Outcome.status().message() + "; compiled without it");
     return execPlain(*Compiler, Argv);
@@ -173,7 +178,8 @@ int run(CommandLine Line) {
     say(Note);
   if (WIFSIGNALED(Outcome->WaitStatus))
     dieBy(WTERMSIG(Outcome->WaitStatus));
-  return WEXITSTATUS(Outcome->WaitStatus);
+  int Code = WEXITSTATUS(Outcome->WaitStatus);
+  return Code == 0 && !Outcome->Shown ? 1 : Code;
 }
 
 } // namespace
