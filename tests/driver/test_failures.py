@@ -38,7 +38,7 @@ class Failures(DriverTest):
         self.assert_same_object("ours.o", "-O2", "-c", "pressure.c")
 
     def test_crashes(self) -> None:
-        self.assert_plain("testpolicy:crash?after=10", "ended by signal 11")
+        self.assert_plain("testpolicy:crash?after=10", "ended by signal 6")
         self.assert_plain("testpolicy:exit?after=10", "ended by exit status 0")
 
     def test_absent(self) -> None:

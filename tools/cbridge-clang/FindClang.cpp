@@ -94,7 +94,9 @@ std::string versionOf(const std::string &Program) {
   return Text;
 }
 
-bool isVersion19(const std::string &Path) {
+} // namespace
+
+bool Clang::isVersion19() const {
   // What Debian names so needs not be asked, which would take a while.
   std::string Name = Path.substr(Path.rfind('/') + 1);
   if (Name == "clang-19" || Name == "clang++-19" ||
@@ -102,8 +104,6 @@ bool isVersion19(const std::string &Path) {
     return true;
   return versionOf(Path).compare(0, 3, "19.") == 0;
 }
-
-} // namespace
 
 Expected<Clang> findClang(bool IsCxx) {
   Clang Found;
@@ -117,7 +117,6 @@ Expected<Clang> findClang(bool IsCxx) {
       return Status::error(StatusCode::InvalidArgument,
                            "CBRIDGE_CLANG: '" + Found.Path +
                                "' is this program, not clang");
-    Found.IsVersion19 = isVersion19(Found.Path);
     bool NamedCxx =
         Found.Path.find("++", Found.Path.rfind('/') + 1) != std::string::npos;
     if (NamedCxx != IsCxx)

@@ -34,7 +34,7 @@ struct HostedRun {
   /// How it ended, if it was good.
   struct Outcome {
     int WaitStatus = 0;
-    bool Shown = true; ///< all that clang printed
+    bool Shown = true;              ///< all that clang printed
     std::vector<std::string> Notes; ///< one line each
   };
   /// Runs clang, and shows what it printed if all went well. Else the failure

@@ -79,7 +79,7 @@ void checkModels(CommandLine &Line, const Clang &Compiler) {
     Expected<RunnerString> Runner = RunnerString::parse(Line.model(Each.K));
     if (!Runner)
       dropModel(Line, Each.K, Runner.status().message());
-    else if (!Compiler.IsVersion19)
+    else if (!Compiler.isVersion19())
       dropModel(Line, Each.K, "'" + Compiler.Path + "' is not clang 19");
     else if (Each.K != Kind::Inline && Runner->scheme() == "heuristic")
       Line.dropModel(Each.K); // LLVM's own, and nothing to say about it
