@@ -22,6 +22,7 @@ class Builds(DriverTest):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
+    @unittest.skipUnless(shutil.which("make"), "needs make")
     def test_make(self) -> None:
         sources = [f"part{i}" for i in range(6)]
         for name in sources:

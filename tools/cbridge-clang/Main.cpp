@@ -7,9 +7,9 @@
 #include "ClangCall.h"
 #include "ClangProcess.h"
 #include "CommandLine.h"
-#include "FindClang.h"
 #include "HostedRun.h"
 
+#include "shared/FindClang.h"
 #include "shared/PluginPath.h"
 
 #include <cbridge/RunnerString.h>
@@ -22,6 +22,8 @@
 
 using namespace cbridge;
 using namespace cbridge::driver;
+using tool::Clang;
+using tool::findClang;
 
 namespace {
 

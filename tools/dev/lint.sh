@@ -33,7 +33,7 @@ cmd_lint() {
   need_onnxruntime_headers
   KEEP_GOING=true
   step "clang-format" check_format
-  step_once "clang-tidy" "$(hash_of .clang-tidy CMakeLists.txt CMakePresets.json cmake include src compilers tests examples bench tools)" \
+  step_once "clang-tidy" "$(hash_of .clang-tidy CMakeLists.txt CMakePresets.json cmake compilers include src tests examples bench tools)" \
     check_tidy
   step "ruff check" .venv/bin/ruff check .
   step "ruff format" .venv/bin/ruff format --check .

@@ -4,15 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#ifndef CBRIDGE_TOOLS_CBRIDGE_CLANG_FINDCLANG_H
-#define CBRIDGE_TOOLS_CBRIDGE_CLANG_FINDCLANG_H
+#ifndef CBRIDGE_TOOLS_SHARED_FINDCLANG_H
+#define CBRIDGE_TOOLS_SHARED_FINDCLANG_H
 
 #include <cbridge/Expected.h>
 
 #include <string>
 #include <vector>
 
-namespace cbridge::driver {
+namespace cbridge::tool {
 
 struct Clang {
   std::string Path;
@@ -28,6 +28,6 @@ struct Clang {
 /// Never this program.
 Expected<Clang> findClang(bool IsCxx);
 
-} // namespace cbridge::driver
+} // namespace cbridge::tool
 
-#endif // CBRIDGE_TOOLS_CBRIDGE_CLANG_FINDCLANG_H
+#endif // CBRIDGE_TOOLS_SHARED_FINDCLANG_H

@@ -4,24 +4,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "FindClang.h"
+#include "shared/FindClang.h"
+
+#include "shared/Capture.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string_view>
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
-namespace cbridge::driver {
+namespace cbridge::tool {
 
 namespace {
 
@@ -63,37 +59,6 @@ std::string inPath(const std::string &Name) {
   return "";
 }
 
-/// What `PROGRAM -dumpversion` prints.
-std::string versionOf(const std::string &Program) {
-  int Ends[2];
-  if (::pipe2(Ends, O_CLOEXEC) != 0)
-    return "";
-  posix_spawn_file_actions_t Actions;
-  posix_spawn_file_actions_init(&Actions);
-  posix_spawn_file_actions_adddup2(&Actions, Ends[1], STDOUT_FILENO);
-  std::string Name = Program, Option = "-dumpversion";
-  char *Argv[] = {Name.data(), Option.data(), nullptr};
-  pid_t Child = -1;
-  int Error =
-      ::posix_spawn(&Child, Name.c_str(), &Actions, nullptr, Argv, environ);
-  posix_spawn_file_actions_destroy(&Actions);
-  ::close(Ends[1]);
-  char Text[64] = {};
-  size_t Have = 0;
-  while (Error == 0 && Have < sizeof(Text) - 1) {
-    ssize_t Size = ::read(Ends[0], Text + Have, sizeof(Text) - 1 - Have);
-    if (Size < 0 && errno == EINTR)
-      continue;
-    if (Size <= 0)
-      break;
-    Have += size_t(Size);
-  }
-  ::close(Ends[0]);
-  while (Error == 0 && ::waitpid(Child, nullptr, 0) < 0 && errno == EINTR)
-    continue;
-  return Text;
-}
-
 } // namespace
 
 bool Clang::isVersion19() const {
@@ -102,7 +67,9 @@ bool Clang::isVersion19() const {
   if (Name == "clang-19" || Name == "clang++-19" ||
       Path.compare(0, std::strlen(Debian), Debian) == 0)
     return true;
-  return versionOf(Path).compare(0, 3, "19.") == 0;
+  Expected<Captured> Version = capture({Path, "-dumpversion"}, {},
+                                       Deadline::in(std::chrono::seconds(10)));
+  return Version && Version->Output.compare(0, 3, "19.") == 0;
 }
 
 Expected<Clang> findClang(bool IsCxx) {
@@ -134,4 +101,4 @@ Expected<Clang> findClang(bool IsCxx) {
   return Found;
 }
 
-} // namespace cbridge::driver
+} // namespace cbridge::tool
