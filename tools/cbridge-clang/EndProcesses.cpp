@@ -21,6 +21,7 @@ namespace cbridge::driver {
 namespace {
 
 constexpr std::chrono::seconds Grace(5);
+constexpr std::chrono::milliseconds Patience(200);
 
 constexpr char Mark[] = "CBRIDGE_ASKS_IN";
 
@@ -62,24 +63,26 @@ size_t signalAll(const std::string &Word, int Signal) {
   return Count;
 }
 
+bool goneBy(Deadline Until, const std::string &Word) {
+  os::Backoff Wait;
+  while (signalAll(Word, 0) != 0)
+    if (!Wait.pause(Until))
+      return false;
+  return true;
+}
+
 } // namespace
 
 void markAsAsking(const std::string &Folder) {
   ::setenv(Mark, Folder.c_str(), 1);
 }
 
-void endAsking(const std::string &Folder) {
+void endAsking(const std::string &Folder, bool SignalledAlready) {
   std::string Word = Mark + ("=" + Folder);
-  // Once each: a second signal would end them before they have cleaned up.
-  if (signalAll(Word, SIGTERM) == 0)
+  if (SignalledAlready && goneBy(Deadline::in(Patience), Word))
     return;
-  Deadline Until = Deadline::in(Grace);
-  os::Backoff Wait;
-  while (signalAll(Word, 0) != 0)
-    if (!Wait.pause(Until)) {
-      signalAll(Word, SIGKILL);
-      return;
-    }
+  if (signalAll(Word, SIGTERM) != 0 && !goneBy(Deadline::in(Grace), Word))
+    signalAll(Word, SIGKILL);
 }
 
 } // namespace cbridge::driver

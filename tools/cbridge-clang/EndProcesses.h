@@ -17,8 +17,9 @@ void markAsAsking(const std::string &Folder);
 
 /// Ends all processes that bear the mark, wherever in the tree of processes
 /// they are now. They may remove their temporary files first; those that take
-/// too long are killed.
-void endAsking(const std::string &Folder);
+/// too long are killed. If they may have got a signal already, a second one
+/// would end them before they have cleaned up: they get some time first.
+void endAsking(const std::string &Folder, bool SignalledAlready);
 
 } // namespace cbridge::driver
 

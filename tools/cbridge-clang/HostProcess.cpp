@@ -74,7 +74,7 @@ struct Watch {
     auto *W = static_cast<Watch *>(Of);
     pollfd File = {W->Line, 0, 0}; // wakes when the other end is closed
     os::pollUntil(&File, 1, Deadline::never());
-    endAsking(W->Folder);
+    endAsking(W->Folder, /*SignalledAlready=*/true); // clang, by the kernel
     os::removeDirectory(W->Folder);
     ::_exit(0);
   }

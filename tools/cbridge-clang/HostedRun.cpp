@@ -153,23 +153,22 @@ Status Session::run(const std::string &Folder) {
   Expected<InteractiveHost> Host = InteractiveHost::open(Bases);
   if (!Host)
     return Host.status();
+  // First of all: it cleans up after us, should we be killed.
+  Expected<HostProcess> Models = HostProcess::start(*Host, runners(), Folder);
+  if (!Models)
+    return Models.status();
   if (Status S = open(Folder); !S || Clang.endedBySignalToUs())
     return S;
   if (Status S = startClang(Folder, *Host); !S)
     return S;
-  Expected<HostProcess> Models = HostProcess::start(*Host, runners(), Folder);
-  if (!Models) {
-    endAsking(Folder);
-    Clang.wait();
-    return Models.status();
-  }
   Status Failure = watch(*Models);
   bool WasKilled = Clang.wasKilled();
   // A clang that has ended by itself has waited for its compilers.
-  if (!Clang.ended() || WasKilled || Clang.endedBySignalToUs())
-    endAsking(Folder);
+  bool Signalled = WasKilled || Clang.endedBySignalToUs();
+  if (!Clang.ended() || Signalled)
+    endAsking(Folder, Signalled);
   Clang.wait();
-  if (WasKilled || Clang.endedBySignalToUs())
+  if (Signalled)
     return Status(); // whatever the model makes of that
   Expected<std::vector<Report>> Told = Models->finish(What.Models.size());
   if (Told)
