@@ -15,8 +15,9 @@ namespace {
 /// A question with features of its own, so that Python may keep it.
 class KeptQuestion : public Request {
 public:
-  KeptQuestion(const InteractiveQuestion &Q, uint64_t Compiler)
-      : Sig(*Q.Sig), Features(Sig.inputs()) {
+  KeptQuestion(const InteractiveQuestion &Q, uint64_t Compiler,
+               std::shared_ptr<const Signature> Known)
+      : Sig(std::move(Known)), Features(Sig->inputs()) {
     Context = Q.Context;
     Session = Compiler;
     Address = Q.Channel;
@@ -24,13 +25,13 @@ public:
     for (size_t I = 0; I < Q.Features.size() && Made.ok(); ++I)
       Made = Features.assign(I, Q.Features[I]);
   }
-  const Signature &signature() const override { return Sig; }
+  const Signature &signature() const override { return *Sig; }
   TensorView feature(size_t I) const override { return Features.view(I); }
   /// Whether there was memory.
   const Status &status() const { return Made; }
 
 private:
-  Signature Sig;
+  std::shared_ptr<const Signature> Sig; // of a whole compile
   TensorStorage Features;
   Status Made;
 };
@@ -40,7 +41,7 @@ private:
 class PyInteractiveHost {
 public:
   explicit PyInteractiveHost(const std::vector<std::string> &Bases)
-      : Host(take(InteractiveHost::open(Bases))) {}
+      : Host(take(InteractiveHost::open(Bases))), Known(Bases.size()) {}
 
   /// None once Stop can be read, or after close().
   std::optional<PyRequest> next(Deadline Until, int Stop);
@@ -54,6 +55,7 @@ private:
   std::mutex Using;
   std::atomic<bool> Closing{false};
   std::optional<InteractiveHost> Host;
+  std::vector<std::shared_ptr<const Signature>> Known; // of each channel
   std::shared_ptr<const KeptQuestion> Asked; // that waits for its answer
 };
 
@@ -74,8 +76,11 @@ std::optional<PyRequest> PyInteractiveHost::next(Deadline Until, int Stop) {
           Ended = Q && !*Q;
           Why = Q.status();
           if (Q && *Q) {
+            std::shared_ptr<const Signature> &Sig = Known[(*Q)->Channel];
+            if (!Sig || *Sig != *(*Q)->Sig)
+              Sig = std::make_shared<Signature>(*(*Q)->Sig);
             Found = std::make_shared<KeptQuestion>(
-                **Q, Host->counts((*Q)->Channel).Compilers);
+                **Q, Host->counts((*Q)->Channel).Compilers, Sig);
             Why = Found->status();
             Asked = Found;
           }

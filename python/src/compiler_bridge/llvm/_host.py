@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -73,10 +73,10 @@ class InteractiveHost(_core.InteractiveHost):
                 raise ValueError(f"{name!r} is no decision; there are {', '.join(_OPTIONS)}")
         if not names or len(set(names)) != len(names):
             raise ValueError("name each decision once")
-        self._folder = None
+        self._owner = os.getpid()
+        self._folder = tempfile.mkdtemp(prefix="cbridge-") if base is None else None
         if base is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="cbridge-")
-            base = Path(self._folder.name) / "channel"
+            base = f"{self._folder}/channel"
         path = os.path.abspath(base)
         self._bases = {name: path if len(names) == 1 else f"{path}-{name}" for name in names}
         self._commands: set[subprocess.Popen[Any]] = set()
@@ -85,8 +85,7 @@ class InteractiveHost(_core.InteractiveHost):
         try:
             super().__init__(list(self._bases.values()))
         except BaseException:
-            if self._folder:
-                self._folder.cleanup()
+            self._remove_folder()
             raise
 
     @property
@@ -152,8 +151,11 @@ class InteractiveHost(_core.InteractiveHost):
         for process in list(self._commands):
             _end(process)
         self._close()
-        if self._folder:
-            self._folder.cleanup()
+        self._remove_folder()
+
+    def _remove_folder(self) -> None:
+        if self._folder and self._owner == os.getpid():  # not by a forked worker
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def __enter__(self) -> InteractiveHost:
         return self
