@@ -189,12 +189,18 @@ Status Session::judge() const {
       return Status::error(StatusCode::ModelError,
                            nameOf(What.Models[I]) + ": " + Reports[I].Failure);
   }
-  // Not the model's fault that a source is wrong; but who knows.
-  if (Clang.waitStatus() != 0 && Decisions != 0)
-    return Status::error(StatusCode::ModelError, "clang failed after " +
-                                                     std::to_string(Decisions) +
-                                                     " decisions of models");
-  return Status();
+  if (Clang.waitStatus() == 0 || Decisions == 0)
+    return Status();
+  // No model is to blame for a source that is wrong, or a link that fails.
+  bool Plain = WIFEXITED(Clang.waitStatus()) &&
+               WEXITSTATUS(Clang.waitStatus()) == EXIT_FAILURE &&
+               !Err.contains("ran out of registers") &&
+               !Err.contains("more registers than available");
+  if (Plain)
+    return Status();
+  return Status::error(StatusCode::ModelError,
+                       "clang cannot bear what models decided, " +
+                           std::to_string(Decisions) + " times");
 }
 
 HostedRun::Outcome Session::show() {

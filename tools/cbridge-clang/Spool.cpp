@@ -8,6 +8,7 @@
 
 #include "os/FileSet.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include <fcntl.h>
@@ -83,6 +84,23 @@ Status HeldOutput::pump() {
   if (!S.ok() || Ended)
     Near.close();
   return S.ok() ? S : S.withContext("the compiler's output");
+}
+
+bool HeldOutput::contains(std::string_view Text) const {
+  if (::lseek(Store.get(), 0, SEEK_SET) != 0)
+    return false;
+  std::string Seen;
+  unsigned char Chunk[ChunkSize];
+  for (;;) {
+    os::Transfer T = os::readSome(Store.get(), Chunk);
+    if (T.Kind != os::Transfer::Done)
+      return false;
+    Seen.append(reinterpret_cast<const char *>(Chunk), T.Size);
+    if (Seen.find(Text) != std::string::npos)
+      return true;
+    // Its beginning may be here already.
+    Seen.erase(0, Seen.size() - std::min(Seen.size(), Text.size()));
+  }
 }
 
 Status HeldOutput::copyTo(int To) {

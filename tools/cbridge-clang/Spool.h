@@ -24,6 +24,8 @@ public:
   int file() const { return Near.get(); }
   /// Stores what is there, without waiting.
   Status pump();
+  /// Whether it has this text.
+  bool contains(std::string_view Text) const;
   /// Writes all of it to a file.
   Status copyTo(int To);
 
