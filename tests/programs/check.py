@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Compiles programs of examples/programs at -O0 and -O2, runs them, compares what they print.
+"""Compiles programs of examples/programs, runs them, compares what they print.
 
-check.py [--cc CC] [--cxx CXX] [--flag FLAG]... [NAME...]: all programs if none is named. With
---list it only looks whether programs.json lists all there is. Needs the standard library alone.
+Compiles at -O0 and -O2, and all programs if none is named. With --list it only looks whether
+programs.json lists all there is. Needs the standard library alone.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ def compare(program: Program, got: str) -> None:
         raise CheckError("\n".join(list(lines)[:40]) or "only line ends differ")
 
 
-def check(program: Program, compiler: str, flags: list[str]) -> None:
-    for level in LEVELS:
+def check(program: Program, compiler: str, levels: list[str], flags: list[str]) -> None:
+    for level in levels:
         with tempfile.TemporaryDirectory() as folder:
             executable = Path(folder) / program["name"]
             try:
@@ -128,6 +128,7 @@ def main() -> int:
     )
     parser.add_argument("--cc", default="cc", help="the C compiler")
     parser.add_argument("--cxx", default="c++", help="the C++ compiler")
+    parser.add_argument("--level", action="append", help="instead of -O0 and -O2")
     parser.add_argument("--flag", action="append", default=[], help="one more for both")
     parser.add_argument("--list", action="store_true", help="only check programs.json")
     parser.add_argument("names", nargs="*", metavar="NAME", help="a program")
@@ -144,7 +145,7 @@ def main() -> int:
         for program in programs:
             if not options.names or program["name"] in options.names:
                 compiler = options.cc if program["language"] == "c" else options.cxx
-                check(program, compiler, options.flag)
+                check(program, compiler, options.level or LEVELS, options.flag)
     except CheckError as wrong:
         print(wrong, file=sys.stderr)
         return 1
