@@ -90,6 +90,16 @@ class Failures(DriverTest):
         self.assert_plain("testpolicy:crash?after=10", "ended by signal 6")
         self.assert_plain("testpolicy:exit?after=10", "ended by exit status 0")
 
+    def test_never_answers(self) -> None:
+        done = self.fell_back(
+            *("--cbridge-evict=testpolicy:block?after=3&tell=/dev/null", "-O2", "-c", "pressure.c"),
+            *("-o", "ours.o", "--cbridge-priority=testpolicy:random"),
+            why="evict model 'testpolicy:block.*': no answer within 1 s; compiled without it",
+            CBRIDGE_ANSWER_TIMEOUT="1",
+        )
+        self.assertEqual(done.stdout, "")
+        self.assert_same_object("ours.o", "-O2", "-c", "pressure.c")
+
     def test_absent(self) -> None:
         for model in (
             f"shm:{self.folder}/nobody",

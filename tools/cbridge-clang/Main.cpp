@@ -50,6 +50,8 @@ Environment:
                    as the options, which count more
   CBRIDGE_DISABLE  1: plain clang, whatever the options say
   CBRIDGE_CLANG    the clang to run (default: clang-19, clang++-19)
+  CBRIDGE_ANSWER_TIMEOUT
+                   seconds that one answer may take (evict, priority)
 )";
 
 void say(const std::string &Text) {
