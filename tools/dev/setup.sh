@@ -9,7 +9,7 @@ PKGS_PLUGIN_TESTS=(clang-19 lld-19 llvm-19 llvm-19-tools csmith libcsmith-dev ma
 PKGS_TESTS=(libgtest-dev openssl "${PKGS_EXAMPLES[@]}" "${PKGS_GRPC[@]}")
 TFLITE_VERSION=2.21.0-1.5.14
 PKGS_CLANG=(clang-19 libclang-rt-19-dev llvm-19)
-PKGS_CODEGEN=(clang-19 g++-aarch64-linux-gnu qemu-user-static) # what generated code is tried with
+PKGS_CODEGEN=(clang-19 llvm-19 g++-aarch64-linux-gnu qemu-user-static) # what generated code is tried with
 PKGS_LINT=(clang-format-19 clang-tidy-19 shellcheck "${PKGS_LLVM[@]}" "${PKGS_TESTS[@]}" "${PKGS_PLUGIN_TESTS[@]}")
 
 apt_install() {
@@ -153,7 +153,7 @@ need_package() {
   need_venv
   need_onnxruntime_headers
   step_once "python package" \
-    "$(hash_of CMakeLists.txt cmake compilers include proto src tools/cbridge python/CMakeLists.txt python/src pyproject.toml README.md)" \
+    "$(hash_of CMakeLists.txt cmake compilers include proto src tools/cbridge tools/cbridge-clang tools/shared python/CMakeLists.txt python/scripts python/src pyproject.toml README.md)" \
     install_package
 }
 
