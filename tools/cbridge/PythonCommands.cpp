@@ -27,6 +27,7 @@ const std::vector<PythonCommand> PythonCommands = {
     {"compile", "turn an ONNX model into C++"},
     {"inspect", "show what is in an ONNX model"},
     {"new-model", "write a random ONNX model for a signature"},
+    {"score", "compare what policies make of a corpus"},
     {"verify", "compare what engines make of an ONNX model"},
 };
 

@@ -1,0 +1,197 @@
+"""The plots of a report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from . import _words
+from ._result import METRICS, Score
+from ._svg import (
+    WIDTH,
+    circle,
+    line,
+    linear,
+    picture,
+    quantile,
+    rectangle,
+    tag,
+    text,
+    ticks,
+    title,
+)
+
+_LEFT, _RIGHT = 42, WIDTH - 10
+
+
+def color(change: float) -> str:
+    """The class of what is better, worse, or the same."""
+    return "better" if change < 0 else "worse" if change > 0 else "same"
+
+
+def tick_label(value: float, step: float) -> str:
+    """A percentage with as many digits as its neighbours differ in."""
+    digits = max(0, -math.floor(math.log10(step * 100) + 1e-9)) if step > 0 else 0
+    return _words.percent(value, digits)
+
+
+def _step(marks: Sequence[float]) -> float:
+    return marks[1] - marks[0] if len(marks) > 1 else abs(marks[0]) or 0.01
+
+
+def intervals(score: Score) -> str:
+    """Each metric's change in total, with its interval, and that of the geometric mean."""
+    found = [(m, score.comparisons[m.key]) for m in METRICS if m.key in score.comparisons]
+    edges = [
+        edge
+        for _, each in found
+        for change in (each.total, each.mean)
+        for edge in (change.low, change.high, change.value, 0.0)
+    ]
+    low, high = min(edges), max(edges)
+    margin = (high - low) * 0.06 or 0.01
+    place = linear(low - margin, high + margin, 10, WIDTH - 10)
+    row, top = 50, 6
+    bottom = top + row * len(found)
+    shapes = []
+    marks = ticks(low - margin, high + margin)
+    for mark in marks:
+        shapes.append(line(place(mark), top, place(mark), bottom, "grid"))
+        shapes.append(text(place(mark), bottom + 16, tick_label(mark, _step(marks)), "", "middle"))
+    shapes.append(line(place(0), top, place(0), bottom, "axis"))
+    for i, (metric, each) in enumerate(found):
+        y = top + row * i
+        shapes.append(text(10, y + 13, metric.title, "label"))
+        for change, offset, kind, what in (
+            (each.total, 25, "dot", "total"),
+            (each.mean, 37, "ring", "geometric mean"),
+        ):
+            told = f"{metric.title}, {what}: {_words.percent(change.value)}"
+            shapes.append(
+                tag(
+                    "g",
+                    title(f"{told}, 95 % interval {_words.interval(change)}"),
+                    line(place(change.low), y + offset, place(change.high), y + offset, "whisker"),
+                    circle(place(change.value), y + offset, 4, kind),
+                    class_=_interval_color(change.low, change.high),
+                )
+            )
+    return picture(bottom + 24, "Change by metric, with 95 % intervals", shapes)
+
+
+def _interval_color(low: float, high: float) -> str:
+    return "better" if high < 0 else "worse" if low > 0 else "same"
+
+
+def histogram(changes: Sequence[float], what: str) -> str:
+    """How many modules change by how much. The outermost bars hold all that is further out."""
+    reach = max(abs(quantile(changes, 0.01)), abs(quantile(changes, 0.99)), 1e-4)
+    step = _step(ticks(0, 2 * reach, 20))
+    half = max(1, math.ceil(reach / step - 1e-9))
+    # Bars between multiples of the step, and a narrow one of modules that do not change.
+    counts = [0] * (2 * half)
+    for change in changes:
+        if change:
+            bar = math.ceil(change / step) - 1 if change > 0 else math.floor(change / step)
+            counts[min(max(bar + half, 0), 2 * half - 1)] += 1
+    same = sum(not change for change in changes)
+    top, bottom = 22, 190
+    most = max(*counts, same, 1)
+    height = linear(0, most, 0, bottom - top)
+    unit = (_RIGHT - _LEFT) / (2 * half + 1)
+    shapes = []
+    for mark in ticks(0, most, 4):
+        if mark == int(mark):
+            y = bottom - height(mark)
+            shapes += [line(_LEFT, y, _RIGHT, y, "grid"), _count(y, mark)]
+    for bar, count in enumerate([*counts[:half], same, *counts[half:]]):
+        kind = color(bar - half)
+        x, tall = _LEFT + bar * unit, height(count)
+        if count:
+            edge = "no change" if bar == half else _range(bar - half, step, half)
+            note = title(f"{edge}: {_words.of('text', count)}")
+            shapes.append(rectangle(x + 1, bottom - tall, unit - 2, tall, kind, note))
+    shapes.append(line(_LEFT, bottom, _RIGHT, bottom, "axis"))
+    shapes += _histogram_axis(half, step, unit, bottom)
+    less, more = sum(counts[:half]), sum(counts[half:])
+    shapes.append(text(_LEFT, 13, f"{less:,} smaller", "label better"))
+    shapes.append(text((_LEFT + _RIGHT) / 2, 13, f"{same:,} the same", "label same", "middle"))
+    shapes.append(text(_RIGHT, 13, f"{more:,} larger", "label worse", "end"))
+    return picture(bottom + 24, f"Distribution of the change of {what}", shapes)
+
+
+def _count(y: float, value: float) -> str:
+    return text(_LEFT - 6, y + 4, f"{value:,.0f}", "", "end")
+
+
+def _range(bar: int, step: float, half: int) -> str:
+    near, far = (abs(bar) - 1) * step, abs(bar) * step
+    sign = 1 if bar > 0 else -1
+    if abs(bar) == half:
+        return f"{_words.percent(sign * near)} and further"
+    return f"{_words.percent(sign * near)} to {_words.percent(sign * far)}"
+
+
+def _histogram_axis(half: int, step: float, unit: float, bottom: float) -> list[str]:
+    every = max(1, math.ceil(half / 3))
+    shapes = [text(_LEFT + (half + 0.5) * unit, bottom + 16, "0", "", "middle")]
+    for bar in range(every, half + 1, every):
+        for sign in (-1, 1):
+            edge = half + 0.5 + sign * (bar + 0.5)
+            label = tick_label(sign * bar * step, step)
+            anchor = "middle" if bar < half else "start" if sign < 0 else "end"
+            shapes.append(text(_LEFT + edge * unit, bottom + 16, label, "", anchor))
+    return shapes
+
+
+def scatter(points: Sequence[tuple[str, float, float]], unit: str) -> str:
+    """Modules by their size (logarithmic) and their change; rings lie outside of the picture."""
+    points = [point for point in points if point[1] > 0]
+    if not points:
+        return ""
+    changes = [change for _, _, change in points]
+    low = min(quantile(changes, 0.01), 0.0)
+    high = max(quantile(changes, 0.99), 0.0)
+    margin = (high - low) * 0.08 or 0.001
+    sizes = [math.log10(size) for _, size, _ in points]
+    top, bottom = 8, 190
+    x = linear(min(sizes) - 0.1, max(sizes) + 0.1, _LEFT + 16, _RIGHT)
+    y = linear(low - margin, high + margin, bottom, top)
+    shapes = []
+    marks = ticks(low - margin, high + margin)
+    for mark in marks:
+        shapes.append(line(_LEFT + 16, y(mark), _RIGHT, y(mark), "grid"))
+        label = tick_label(mark, _step(marks)).replace(" ", "")
+        shapes.append(text(_LEFT + 10, y(mark) + 4, label, "", "end"))
+    shapes.append(line(_LEFT + 16, y(0), _RIGHT, y(0), "axis"))
+    for power in range(math.floor(min(sizes)), math.ceil(max(sizes)) + 1):
+        if min(sizes) - 0.1 <= power <= max(sizes) + 0.1:
+            shapes.append(line(x(power), bottom, x(power), bottom + 4, "axis"))
+            shapes.append(text(x(power), bottom + 17, f"{10**power:,}", "", "middle"))
+    for name, size, change in points:
+        inside = low - margin <= change <= high + margin
+        told = title(f"{name}: {size:,.0f} {unit}, {_words.percent(change)}")
+        kind = f"{color(change)} {'point' if inside else 'ring'}"
+        shapes.append(circle(x(math.log10(size)), y(change), 3, kind, told))
+    shapes.append(text(_RIGHT, bottom + 32, f"{unit} by the baseline", "", "end"))
+    return picture(bottom + 38, "Change against size", shapes)
+
+
+def bar(value: float, most: float, kind: str | None = None) -> str:
+    """A bar to the left or right of the middle, as wide as its cell."""
+    width = 50 * min(abs(value) / most, 1) if most else 0
+    start = 50 - width if value < 0 else 50
+    return tag(
+        "svg",
+        tag(
+            "rect",
+            x=f"{start:.2f}%",
+            y=3,
+            width=f"{width:.2f}%",
+            height=12,
+            class_=kind or color(value),
+        ),
+        tag("line", x1="50%", y1=0, x2="50%", y2=18, class_="axis"),
+        class_="bar",
+        aria_hidden="true",
+    )

@@ -1,0 +1,334 @@
+"""Compiles all modules of a corpus by two policies, on all cores, and runs its programs."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import shutil
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..corpus import Corpus, CorpusError, Module
+from . import _cache, _measure, _programs
+from ._cache import Cache
+from ._decisions import Asked, Disagreement
+from ._errors import ScoreError
+from ._measure import Broken, Compiler, Measurement
+from ._policy import Policy, digest
+from ._programs import Bench, Outcome, Program
+from ._result import Failure, Pair, ProgramPair, Score
+
+Result = TypeVar("Result")
+Progress = Callable[[str, int, int], None]  # what is being done, how much is, of how much
+BASELINE, POLICY = "baseline", "policy"
+
+
+@dataclass(frozen=True)
+class Settings:
+    jobs: int
+    cache: Cache
+    seed: int = 0
+    metric: str = "text"
+    programs: bool = True
+
+
+@dataclass(frozen=True)
+class _Measured:
+    pair: Pair
+    from_cache: bool
+    decisions: tuple[Asked | None, Asked | None]
+
+
+class _Blamed(Exception):  # noqa: N818 - as Broken
+    """What is broken by one of the two."""
+
+    def __init__(self, side: str, why: Broken) -> None:
+        super().__init__(str(why))
+        self.side = side
+
+
+@contextlib.contextmanager
+def _blaming(side: str) -> Iterator[None]:
+    try:
+        yield
+    except Broken as why:
+        raise _Blamed(side, why) from None
+
+
+def score(
+    corpus: Corpus,
+    policy: Policy,
+    baseline: Policy,
+    compiler: Compiler,
+    settings: Settings,
+    progress: Progress = lambda *_: None,
+) -> Score:
+    """Scores a policy. Whatever ends it early, no process and no file is left behind."""
+    if not len(corpus):
+        raise ScoreError(f"{corpus.directory}: the corpus has no modules")
+    programs = _programs.read(corpus) if settings.programs else []
+    with tempfile.TemporaryDirectory(prefix="cbridge-score-") as folder:
+        run = _Scoring(policy, baseline, compiler, settings, programs, Path(folder))
+        return run.run(corpus, progress)
+
+
+class _Scoring:
+    def __init__(
+        self,
+        policy: Policy,
+        baseline: Policy,
+        compiler: Compiler,
+        settings: Settings,
+        programs: Sequence[Program],
+        folder: Path,
+    ) -> None:
+        self._policy, self._baseline = policy, baseline
+        self._compiler, self._settings, self._cache = compiler, settings, settings.cache
+        self._programs = programs
+        self._bench = Bench(compiler)
+        self._folder = folder
+        self._fingerprint = baseline.fingerprint()
+        plugin = policy.plugin if policy.records else None
+        # Plain clang records nothing; the plugin decides the same, and does.
+        self._shadow = baseline.through(plugin) if plugin and baseline.is_plain else None
+        self._shadow_fingerprint = self._shadow.fingerprint() if self._shadow else None
+        self._outcomes: dict[str, tuple[str, Outcome | None]] = {}
+
+    def run(self, corpus: Corpus, progress: Progress) -> Score:
+        result = Score(
+            str(corpus.directory),
+            self._policy.text,
+            self._baseline.text,
+            self._compiler.version,
+            self._settings.seed,
+            self._settings.metric,
+            is_recorded=self._policy.records,
+        )
+        result.disagreement = Disagreement(self._baseline.is_plain) if result.is_recorded else None
+        modules = corpus.modules
+        self._look_up_programs(corpus)
+        for module, outcome in self._all("modules", self._module, modules, progress):
+            if isinstance(outcome, Failure):
+                result.broken.append(outcome)
+                continue
+            result.pairs.append(outcome.pair)
+            result.from_cache += outcome.from_cache
+            if result.disagreement:
+                result.disagreement.add(module.name, *outcome.decisions)
+        if not result.pairs:
+            raise ScoreError(f"no module can be compiled; {result.broken[0]}")
+        compiled = {pair.module for pair in result.pairs}
+        for _, run in self._all(
+            "programs", lambda each: self._program(each, compiled), self._programs, progress
+        ):
+            if isinstance(run, Failure):
+                result.broken_programs.append(run)
+            else:
+                result.programs.append(run)
+        self._remark(result)
+        return result
+
+    def _remark(self, result: Score) -> None:
+        if self._compiler.opt is None:
+            result.remarks.append(
+                "IR instructions are not counted: there is no opt beside clang; install the Debian "
+                "package llvm-19"
+            )
+        if self._programs and not self._bench.valgrind:
+            result.remarks.append(
+                "executed instructions are not counted: there is no valgrind; install the Debian "
+                "package valgrind"
+            )
+
+    def _all(
+        self,
+        what: str,
+        work: Callable[[Any], Result],
+        items: Sequence[Any],
+        progress: Progress,
+    ) -> Iterator[tuple[Any, Result]]:
+        """Works on all items at once, gives the results in order, and forgets them."""
+        if not items:
+            return
+        count = itertools.count(1)
+        lock = threading.Lock()
+
+        def tell(_: object) -> None:
+            with lock:
+                progress(what, next(count), len(items))
+
+        with ThreadPoolExecutor(self._settings.jobs) as pool:
+            try:
+                waiting = deque((item, pool.submit(work, item)) for item in items)
+                for _, future in waiting:
+                    future.add_done_callback(tell)
+                while waiting:
+                    item, future = waiting.popleft()
+                    yield item, future.result()
+            except BaseException:
+                self._compiler.children.stop()
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    # A module.
+
+    def _module(self, module: Module) -> _Measured | Failure:
+        try:
+            name = self._key(module)
+            with tempfile.TemporaryDirectory(dir=self._folder) as folder:
+                return self._both(module, name, Path(folder))
+        except CorpusError as error:
+            return Failure(module.name, "", str(error).removeprefix(f"{module.name}: "))
+        except FileNotFoundError as error:
+            if error.filename not in (str(module.bitcode), str(module.thinlto_index)):
+                raise
+            return Failure(module.name, "", f"there is no file {error.filename}")
+
+    def _both(self, module: Module, name: str, folder: Path) -> _Measured | Failure:
+        """Compiles by both; which one is first alternates, so that compile times are fair."""
+        work: dict[str, Callable[[], Any]] = {
+            BASELINE: lambda: self._baseline_of(module, name, folder),
+            POLICY: lambda: self._compile(module, self._policy, folder, POLICY),
+        }
+        found, broken = {}, {}
+        for side in sorted(work, reverse=bool(int(name, 16) % 2)):
+            try:
+                found[side] = work[side]()
+            except Broken as why:
+                broken[side] = str(why)
+        for side in (BASELINE, POLICY):
+            if side in broken:
+                return Failure(module.name, side, broken[side])
+        before, cached, theirs = found[BASELINE]
+        after, ours = found[POLICY]
+        return _Measured(Pair(module.name, before, after), cached, (theirs, ours))
+
+    def _key(self, module: Module) -> str:
+        """Of what the baseline makes of a module."""
+        index = module.thinlto_index
+        return _cache.key(
+            bitcode=digest(module.bitcode),
+            index=digest(index) if index else None,
+            command=module.command,
+            clang=self._compiler.version,
+            opt=self._compiler.opt is not None,
+            **self._fingerprint,
+        )
+
+    def _baseline_of(
+        self, module: Module, name: str, folder: Path
+    ) -> tuple[Measurement, bool, Asked | None]:
+        known = self._cache.get(name) if self._baseline.is_reproducible else None
+        if known is not None and not self._is_linked(module.name, BASELINE):
+            # Times of other days, under another load, compare to nothing.
+            measured = Measurement(**{**known, "said": (), "seconds": None})
+            asked = self._cache.get_decisions(name) if self._baseline.records else None
+            if asked or not self._baseline.records:
+                return measured, True, asked or self._shadowed(module, name, folder)
+        measured, asked = self._compile(module, self._baseline, folder, BASELINE)
+        if self._baseline.is_reproducible and not measured.said:
+            self._cache.put(name, asdict(measured))
+            if asked:
+                self._cache.put_decisions(name, asked)
+        return measured, False, asked or self._shadowed(module, name, folder)
+
+    def _shadowed(self, module: Module, name: str, folder: Path) -> Asked | None:
+        """What plain clang decides, as the plugin tells; its code is not measured."""
+        if self._shadow is None:
+            return None
+        name = _cache.key(module=name, **(self._shadow_fingerprint or {}))
+        if asked := self._cache.get_decisions(name):
+            return asked
+        logs = folder / "shadow"
+        # Without it only the list of decisions is shorter.
+        with contextlib.suppress(Broken):
+            self._compiler.optimize(module, self._shadow.recorded(logs), folder / "shadow.bc")
+            asked = _measure.recorded(logs)
+        if asked:
+            self._cache.put_decisions(name, asked)
+        return asked
+
+    def _compile(
+        self, module: Module, policy: Policy, folder: Path, side: str
+    ) -> tuple[Measurement, Asked | None]:
+        logs = folder / f"{side}-log"
+        recording = policy.records and self._policy.records
+        measured = self._compiler.measure(
+            module, policy.recorded(logs) if recording else policy, folder
+        )
+        if self._is_linked(module.name, side):
+            place = self._object(module.name, side)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(folder / "object.o", place)
+        return measured, _measure.recorded(logs) if recording else None
+
+    # A program.
+
+    def _look_up_programs(self, corpus: Corpus) -> None:
+        for program in self._programs:
+            name = ""
+            outcome = None
+            if self._baseline.is_reproducible:
+                with contextlib.suppress(CorpusError, FileNotFoundError):
+                    name = _cache.key(
+                        modules=[self._key(corpus.module(each)) for each in program.modules],
+                        program=program.fingerprint(),
+                        valgrind=bool(self._bench.valgrind),
+                    )
+                    outcome = _outcome(self._cache.get(name))
+            self._outcomes[program.name] = name, outcome
+
+    def _is_linked(self, module: str, side: str) -> bool:
+        """Whether a program needs the module's object."""
+        return any(
+            module in program.modules
+            and (side == POLICY or self._outcomes[program.name][1] is None)
+            for program in self._programs
+        )
+
+    def _object(self, module: str, side: str) -> Path:
+        return self._folder / side / f"{module}.object"
+
+    def _program(self, program: Program, compiled: set[str]) -> ProgramPair | Failure:
+        for module in program.modules:
+            if module not in compiled:
+                return Failure(program.name, "", f"module {module} is broken")
+        name, before = self._outcomes[program.name]
+        try:
+            if before is None:
+                before = self._run(program, BASELINE)
+                if name:
+                    self._cache.put(name, asdict(before))
+            with _blaming(BASELINE):
+                _programs.check_expected(program, before)
+        except _Blamed as blamed:
+            return Failure(program.name, blamed.side, str(blamed))
+        try:
+            after = self._run(program, POLICY)
+        except _Blamed as blamed:
+            # By the baseline it links and ends.
+            return ProgramPair(program.name, before.instructions, None, str(blamed))
+        return ProgramPair(
+            program.name,
+            before.instructions,
+            after.instructions,
+            _programs.difference(before, after),
+        )
+
+    def _run(self, program: Program, side: str) -> Outcome:
+        objects = [self._object(module, side) for module in program.modules]
+        with _blaming(side), tempfile.TemporaryDirectory(dir=self._folder) as folder:
+            return self._bench.outcome(program, objects, Path(folder))
+
+
+def _outcome(stored: Any) -> Outcome | None:
+    if stored is None:
+        return None
+    runs = tuple((status, seen, text) for status, seen, text in stored["runs"])
+    return Outcome(stored["instructions"], runs)
