@@ -21,7 +21,7 @@ def decisions(score: Score) -> str:
         cells = []
         for name, effect in telling:
             cells.append(tag("span", escape(name), class_="name", title=name))
-            cells.append(_plots.bar(effect, most, "accent"))
+            cells.append(_plots.signed_bar(effect, most))
             cells.append(tag("span", _deviations(effect), class_="value"))
         parts.append(
             tag(
@@ -31,7 +31,7 @@ def decisions(score: Score) -> str:
                 class_="note",
             )
         )
-        parts.append(tag("div", *cells, class_="bars"))
+        parts.append(tag("div", *cells, class_="bars features"))
     shown = _shown(score, found)
     if shown:
         rows = tag("table", _head(shown), *(_row(each, telling) for each in shown))
@@ -82,7 +82,12 @@ def _shown(score: Score, found: Disagreement) -> list[Difference]:
 def _head(shown: list[Difference]) -> str:
     labels = shown[0].labels
     names = ["module", "decision", "baseline \N{RIGHTWARDS ARROW} policy", *labels, "features"]
-    return tag("tr", *(tag("th", escape(name)) for name in names))
+    words = len(labels) + 1
+    return tag(
+        "tr",
+        *(tag("th", escape(name)) for name in names[:-words]),
+        *(tag("th", escape(name), class_="words") for name in names[-words:]),
+    )
 
 
 def _row(each: Difference, telling: list[tuple[str, float]]) -> str:

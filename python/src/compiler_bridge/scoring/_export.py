@@ -26,6 +26,7 @@ def to_json(score: Score) -> str:
         "metric": score.metric,
         "verdict": _words.word(score),
         "sentence": _words.verdict(score),
+        "errors": _words.errors(score),
         "warnings": _words.warnings(score),
         "did_not_decide": score.did_not_decide,
         "baselines_from_cache": score.from_cache,

@@ -36,6 +36,7 @@ def report(score: Score) -> str:
         ),
         tag("p", escape(_about(score)), class_="about"),
         _verdict(score),
+        *(tag("p", escape(line), class_="warning wrong") for line in _words.errors(score)),
         *(tag("p", escape(line), class_="warning") for line in _words.warnings(score)),
         _summary(score),
         _plots_of(score),
@@ -80,9 +81,10 @@ def _verdict(score: Score) -> str:
     )
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Cells of rows are whole elements."""
-    first = tag("tr", *(tag("th", escape(each)) for each in head))
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], words: str = "") -> str:
+    """Cells of rows are whole elements. `words` heads a last column that is no number."""
+    last = tag("th", escape(words), class_="words") if words else ""
+    first = tag("tr", *(tag("th", escape(each)) for each in head), last)
     return tag("div", tag("table", first, *(tag("tr", *row) for row in rows)), class_="scroll")
 
 
@@ -105,16 +107,16 @@ def _summary(score: Score) -> str:
         rows.append(
             [
                 tag("td", escape(metric.title)),
-                tag("td", escape(_words.number(found.baseline, metric.key))),
-                tag("td", escape(_words.number(found.policy, metric.key))),
                 _change_cell(found.total),
                 _change_cell(found.mean),
                 tag("td", f"{found.less:,} / {found.equal:,} / {found.more:,}"),
-                tag("td", escape(found.verdict.value)),
+                tag("td", escape(_words.number(found.baseline, metric.key))),
+                tag("td", escape(_words.number(found.policy, metric.key))),
+                tag("td", escape(found.verdict.value), class_="words"),
             ]
         )
-    head = ["", "baseline", "policy", "in total", "geometric mean", "less / same / more", "verdict"]
-    return card("Summary", table(head, rows))
+    head = ["", "in total", "geometric mean", "less / same / more", "baseline", "policy"]
+    return card("Summary", table(head, rows, "verdict"))
 
 
 def _plots_of(score: Score) -> str:
@@ -197,16 +199,17 @@ def _programs(score: Score) -> str:
         rows.append(
             [
                 tag("td", escape(program.name)),
-                tag("td", _counted(program.baseline)),
-                tag("td", _counted(program.policy)),
                 tag("td", escape(_words.percent(change)), class_=color(change))
                 if change is not None
                 else tag("td", "\N{EN DASH}"),
+                tag("td", _counted(program.baseline)),
+                tag("td", _counted(program.policy)),
                 tag("td", told if program.difference else "the same", class_="words"),
             ]
         )
-    head = ["program", "instructions, baseline", "policy", "change", "what it did"]
-    return card("Programs, executed", table(head, rows), _failures(score.broken_programs))
+    head = ["program", "instructions", "baseline", "policy"]
+    shown = table(head, rows, "what it did") if rows else ""
+    return card("Programs, executed", shown, _failures(score.broken_programs))
 
 
 def _counted(value: int | None) -> str:

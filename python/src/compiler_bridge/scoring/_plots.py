@@ -50,21 +50,21 @@ def intervals(score: Score) -> str:
     ]
     low, high = min(edges), max(edges)
     margin = (high - low) * 0.06 or 0.01
-    place = linear(low - margin, high + margin, 10, WIDTH - 10)
-    row, top = 50, 6
+    start, row, top = 152, 40, 2
+    place = linear(low - margin, high + margin, start, _RIGHT)
     bottom = top + row * len(found)
     shapes = []
-    marks = ticks(low - margin, high + margin)
+    marks = ticks(low - margin, high + margin, 4)
     for mark in marks:
         shapes.append(line(place(mark), top, place(mark), bottom, "grid"))
-        shapes.append(text(place(mark), bottom + 16, tick_label(mark, _step(marks)), "", "middle"))
+        shapes.append(text(place(mark), bottom + 17, tick_label(mark, _step(marks)), "", "middle"))
     shapes.append(line(place(0), top, place(0), bottom, "axis"))
     for i, (metric, each) in enumerate(found):
         y = top + row * i
-        shapes.append(text(10, y + 13, metric.title, "label"))
+        shapes.append(text(0, y + 24, metric.title, "label"))
         for change, offset, kind, what in (
-            (each.total, 25, "dot", "total"),
-            (each.mean, 37, "ring", "geometric mean"),
+            (each.total, 14, "dot", "total"),
+            (each.mean, 26, "ring", "geometric mean"),
         ):
             told = f"{metric.title}, {what}: {_words.percent(change.value)}"
             shapes.append(
@@ -133,7 +133,7 @@ def _range(bar: int, step: float, half: int) -> str:
 
 
 def _histogram_axis(half: int, step: float, unit: float, bottom: float) -> list[str]:
-    every = max(1, math.ceil(half / 3))
+    every = max(1, math.ceil(half / 2))
     shapes = [text(_LEFT + (half + 0.5) * unit, bottom + 16, "0", "", "middle")]
     for bar in range(every, half + 1, every):
         for sign in (-1, 1):
@@ -158,7 +158,7 @@ def scatter(points: Sequence[tuple[str, float, float]], unit: str) -> str:
     x = linear(min(sizes) - 0.1, max(sizes) + 0.1, _LEFT + 16, _RIGHT)
     y = linear(low - margin, high + margin, bottom, top)
     shapes = []
-    marks = ticks(low - margin, high + margin)
+    marks = ticks(low - margin, high + margin, 7)
     for mark in marks:
         shapes.append(line(_LEFT + 16, y(mark), _RIGHT, y(mark), "grid"))
         label = tick_label(mark, _step(marks)).replace(" ", "")
@@ -177,21 +177,21 @@ def scatter(points: Sequence[tuple[str, float, float]], unit: str) -> str:
     return picture(bottom + 38, "Change against size", shapes)
 
 
-def bar(value: float, most: float, kind: str | None = None) -> str:
-    """A bar to the left or right of the middle, as wide as its cell."""
+def bar(value: float, most: float) -> str:
+    """As wide as its cell for the largest."""
+    width = f"{100 * min(abs(value) / most, 1) if most else 0:.2f}%"
+    return _bar(tag("rect", x=0, y=3, width=width, height=12, class_=color(value)))
+
+
+def signed_bar(value: float, most: float) -> str:
+    """To the left or right of the middle of its cell."""
     width = 50 * min(abs(value) / most, 1) if most else 0
     start = 50 - width if value < 0 else 50
-    return tag(
-        "svg",
-        tag(
-            "rect",
-            x=f"{start:.2f}%",
-            y=3,
-            width=f"{width:.2f}%",
-            height=12,
-            class_=kind or color(value),
-        ),
+    return _bar(
+        tag("rect", x=f"{start:.2f}%", y=3, width=f"{width:.2f}%", height=12, class_="accent"),
         tag("line", x1="50%", y1=0, x2="50%", y2=18, class_="axis"),
-        class_="bar",
-        aria_hidden="true",
     )
+
+
+def _bar(*shapes: str) -> str:
+    return tag("svg", *shapes, class_="bar", aria_hidden="true")

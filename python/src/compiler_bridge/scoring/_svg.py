@@ -78,7 +78,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
         return [low]
     rough = (high - low) / about
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * nice for nice in (1, 2, 5, 10) if power * nice >= rough * 0.999)
+    step = next(power * nice for nice in (1, 2, 5, 10) if power * nice >= rough * 0.7)
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
     return [i * step for i in range(first, last + 1)]

@@ -54,6 +54,7 @@ def summary(score: Score, colors: bool) -> str:
         lines += [f"left out: {what} {failure}" for failure in failures[:10]]
         if len(failures) > 10:
             lines.append(f"left out: and {len(failures) - 10:,} more {what}s")
+    lines += [_paint(f"error: {line}", "1;31", colors) for line in _words.errors(score)]
     lines += [_paint(f"warning: {line}", "33", colors) for line in _words.warnings(score)]
     word = _words.word(score)
     color = {"better": "32", "worse": "31", "wrong": "1;31", "did not decide": "1;31"}

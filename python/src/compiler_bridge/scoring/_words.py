@@ -96,9 +96,14 @@ def _but(score: Score, found: Comparison) -> str:
     return f" But {opposite.value}: {', '.join(others)}." if others else ""
 
 
+def errors(score: Score) -> list[str]:
+    """Which programs are wrong, and how; each is one line."""
+    return [f"{program.name}: {program.difference}" for program in score.wrong_programs]
+
+
 def warnings(score: Score) -> list[str]:
     """What a reader must know before believing the figures; each is one line."""
-    found = [f"{program.name}: {program.difference}" for program in score.wrong_programs]
+    found = []
     fallbacks = score.fallbacks
     if fallbacks and not score.did_not_decide:
         line = fallbacks[0].policy.said[0].removeprefix("cbridge: ")
@@ -112,6 +117,6 @@ def warnings(score: Score) -> list[str]:
     blamed = [failure for failure in score.broken if failure.side == "policy"]
     if blamed:
         found.append(
-            f"{of('text', len(blamed))} compile by the baseline only, and are left out: {blamed[0]}"
+            f"{of('text', len(blamed))} left out that only the baseline compiles: {blamed[0]}"
         )
     return found + score.remarks
