@@ -148,6 +148,11 @@ class CorpusWriter:
             self._note(entry)
         return entry
 
+    def note(self, entry: Entry) -> None:
+        """Remembers that an input which is no module was taken."""
+        with self._lock:
+            self._note(entry)
+
     def attempt(
         self, name: str, source: str, stamp: str, make: Callable[[], Entry]
     ) -> Entry | None:
