@@ -6,6 +6,7 @@ import argparse
 import re
 import shutil
 import sys
+from contextlib import closing
 from pathlib import Path
 
 from ..corpus import (
@@ -175,12 +176,13 @@ def _fetch(arguments: argparse.Namespace) -> int:
     )
     total = Tally()
     failed = {}
-    for name, result in fetch_packages(what, Toolchain.find(arguments.clang)).items():
-        if isinstance(result, str):
-            failed[name] = result
-        else:
-            print(f"{name}: {_describe(result)}")
-            total += result
+    with closing(fetch_packages(what, Toolchain.find(arguments.clang))) as packages:
+        for name, result in packages:
+            if isinstance(result, str):
+                failed[name] = result
+            else:
+                print(f"{name}: {_describe(result)}", flush=True)
+                total += result
     status = _report(what.output, total)
     if failed:
         print(f"{plural(len(failed), 'package')} failed:", file=sys.stderr)
@@ -190,6 +192,8 @@ def _fetch(arguments: argparse.Namespace) -> int:
 
 
 def _describe(tally: Tally) -> str:
+    if tally == Tally():
+        return "nothing to do"
     parts = [f"{plural(tally.kept, 'module')} added"]
     if tally.unchanged:
         parts.append(f"{tally.unchanged} unchanged")

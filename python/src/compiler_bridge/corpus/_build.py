@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from . import _wrapper
+from . import _cc1, _wrapper
 from ._errors import CorpusError
 from ._inputs import Input, Tally, add_all
 from ._journal import Entry
@@ -123,7 +123,7 @@ def _input(path: Path, prefix: str) -> Input:
     bitcode = path.with_suffix(".bc")
     if path.suffix == ".job" and bitcode.exists():
         content = hashlib.sha256(bitcode.read_bytes())
-        content.update(path.read_bytes())
+        content.update("\0".join(_cc1.code_generation(words)).encode(errors="surrogateescape"))
         version = content.hexdigest()[:16]
     else:
         version = ""

@@ -6,7 +6,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,31 +39,29 @@ class Fetch:
     """Of a package's build, in seconds."""
 
 
-def fetch_packages(what: Fetch, tools: Toolchain) -> dict[str, Tally | str]:
-    """Per package what was kept of it, or why there is nothing."""
-    results: dict[str, Tally | str] = {}
+def fetch_packages(what: Fetch, tools: Toolchain) -> Generator[tuple[str, Tally | str], None, None]:
+    """Per package what was kept of it, or why there is nothing; first those that are there."""
     with CorpusWriter(what.output, thinlto=False, tools=tools) as writer:
         # What a killed build has left: of which package, nobody knows.
         shutil.rmtree(writer.directory / _build.STAGE, ignore_errors=True)
         version = stamp(*what.extra)
-        missing = [
-            name
-            for name in dict.fromkeys(what.packages)
-            if not writer.is_done(f"package {name}", version)
-        ]
+        names = dict.fromkeys(what.packages)
+        missing = [name for name in names if not writer.is_done(f"package {name}", version)]
+        yield from ((name, Tally()) for name in names if name not in missing)
         if not missing:
-            return results
+            return
         with _work_folder(what.work) as work:
             apt = Apt(work / "apt", what.sources)
             apt.update()
             progress = Progress("fetching", len(missing))
             try:
                 for name in missing:
-                    results[name] = _package(name, what, writer, tools, apt, work, version)
+                    result = _package(name, what, writer, tools, apt, work, version)
+                    progress.clear()
+                    yield name, result
                     progress.advance(name)
             finally:
                 progress.close()
-    return results
 
 
 @contextlib.contextmanager

@@ -33,10 +33,14 @@ class Progress:
         else:
             print(self._state(), file=self._stream, flush=True)
 
-    def close(self) -> None:
+    def clear(self) -> None:
+        """Makes room for a line of text."""
         if self._terminal:
             self._stream.write("\r\x1b[K")
             self._stream.flush()
+
+    def close(self) -> None:
+        self.clear()
 
     def _state(self) -> str:
         spent = time.monotonic() - self._start

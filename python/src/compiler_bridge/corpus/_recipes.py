@@ -43,6 +43,7 @@ RECIPES: dict[str, Recipe] = {
     "dash": _configure("--without-libedit"),
     "double-conversion": _cmake(),
     "duktape": Recipe((_make("-f", "Makefile.cmdline", "CC={cc}"),)),
+    "jansson": _cmake("-DJANSSON_WITHOUT_TESTS=ON", "-DJANSSON_EXAMPLES=OFF"),
     "jsoncpp": _cmake("-DJSONCPP_WITH_TESTS=OFF", "-DBUILD_OBJECT_LIBS=OFF"),
     "leveldb": _cmake("-DLEVELDB_BUILD_TESTS=OFF", "-DLEVELDB_BUILD_BENCHMARKS=OFF"),
     "libjpeg-turbo": _cmake("-DWITH_SIMD=0", "-DENABLE_SHARED=0"),
