@@ -42,7 +42,8 @@ _SEPARATE = _set(
 )
 
 # Dropped, because they name files (which other machines do not have, or which a second compile
-# would overwrite), choose what is written, load code into clang, or turn warnings into errors.
+# would overwrite), choose what is written, load code into clang, or ask for warnings, which can be
+# errors.
 _DROPPED = _set(
     """
     -add-plugin -as-secure-log-file -chain-include -coverage-data-file -coverage-notes-file
@@ -54,7 +55,7 @@ _DROPPED = _set(
     -E -M -MG -MM -MP -MQ -MT -MV -S -fsyntax-only -sys-header-deps -module-file-deps
     -emit-obj -emit-llvm -emit-llvm-bc -emit-llvm-only -emit-codegen-only -emit-llvm-uselists
     -disable-llvm-passes -disable-llvm-optzns
-    -pedantic-errors -fno-temp-file -flto -flto-unit -mbitcode
+    -pedantic -pedantic-errors -fno-temp-file -flto -flto-unit -mbitcode
     """
 )
 _DROPPED_PREFIXES = (
@@ -85,7 +86,7 @@ _DROPPED_PREFIXES = (
     "-save-temps",
     "-stats-file",
     "-show-includes",
-    "-Werror",
+    "-W",
 )
 # Values of -mllvm that go the same way.
 _DROPPED_LLVM = ("-load", "-lto-embed-bitcode", "-thinlto-assume-merged")

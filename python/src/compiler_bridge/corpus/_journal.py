@@ -18,6 +18,7 @@ from ._errors import CorpusError
 JOURNAL = "corpus_journal.jsonl"
 
 KEPT, DUPLICATE, SKIPPED = "kept", "duplicate", "skipped"
+BUILT = "built"  # a whole package, whose modules have entries of their own
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Entry:
     stamp: str
     """Which version of it."""
     result: str
-    """KEPT, DUPLICATE or SKIPPED."""
+    """KEPT, DUPLICATE, SKIPPED or BUILT."""
     name: str
     """Of the module; of a duplicate, the one that is kept instead."""
     detail: str = ""
@@ -46,6 +47,11 @@ def read(directory: Path) -> dict[str, Entry]:
         if entry is not None:
             entries[entry.source] = entry
     return entries
+
+
+def history(directory: Path) -> list[Entry]:
+    """What became of each input of a corpus."""
+    return list(read(directory).values())
 
 
 def _parse(line: bytes) -> Entry | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -85,6 +86,8 @@ def run(
         raise ToolError(f"{name} took more than {DEADLINE:.0f} s") from None
     except OSError as error:
         raise ToolError(f"{name}: {error.strerror}") from None
+    if done.returncode == -signal.SIGINT:
+        raise KeyboardInterrupt  # which the terminal has sent to all
     if done.returncode:
         said = done.stdout if merge_stderr else done.stderr
         raise ToolError(f"{name}: {complaint(said, done.returncode)}")

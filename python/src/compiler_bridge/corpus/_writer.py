@@ -43,13 +43,13 @@ class CorpusWriter:
         self._tools = tools or Toolchain.find(CLANG)
         self.directory.mkdir(parents=True, exist_ok=True)
         present = Corpus.open(self.directory) if self._has_description() else None
-        if present and thinlto is not None and present.has_thinlto != thinlto:
+        if present is not None and thinlto not in (None, present.has_thinlto):
             kind = "of" if present.has_thinlto else "without"
             raise CorpusError(
                 f"{self.directory}: is a corpus {kind} ThinLTO modules; a corpus has one kind"
             )
-        self.thinlto = present.has_thinlto if present else bool(thinlto)
-        if override is None and present:
+        self.thinlto = bool(thinlto) if present is None else present.has_thinlto
+        if override is None and present is not None:
             override = present.override
         self._override = None if override is None else tuple(override)
         self._lock = threading.Lock()
@@ -147,6 +147,11 @@ class CorpusWriter:
             self._forget(entry.source)
             self._note(entry)
         return entry
+
+    def note(self, entry: Entry) -> None:
+        """Remembers that an input which is no module was taken."""
+        with self._lock:
+            self._note(entry)
 
     def attempt(
         self, name: str, source: str, stamp: str, make: Callable[[], Entry]

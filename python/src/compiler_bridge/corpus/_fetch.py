@@ -1,0 +1,139 @@
+"""Makes a corpus of Debian source packages: unpacked and built in a scratch folder."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import _build
+from ._apt import Apt
+from ._build import Build
+from ._errors import CorpusError
+from ._inputs import Tally, stamp
+from ._journal import BUILT, Entry
+from ._progress import Progress
+from ._recipes import check_programs, recipe
+from ._tools import Toolchain
+from ._writer import CorpusWriter
+
+LOGS = "logs"
+
+
+@dataclass(frozen=True)
+class Fetch:
+    packages: Sequence[str]
+    output: Path
+    extra: list[str] = field(default_factory=lambda: ["-Oz", "-g0"])
+    """Arguments of the driver when bitcode is made."""
+    sources: Path | None = None
+    """A list of apt to use instead of the system's."""
+    work: Path | None = None
+    """Where to unpack and build, and to leave it; none: in a folder that is removed."""
+    jobs: int = 1
+    timeout: float = 1800.0
+    """Of a package's build, in seconds."""
+
+
+def fetch_packages(what: Fetch, tools: Toolchain) -> Generator[tuple[str, Tally | str], None, None]:
+    """Per package what was kept of it, or why there is nothing; first those that are there."""
+    with CorpusWriter(what.output, thinlto=False, tools=tools) as writer:
+        # What a killed build has left: of which package, nobody knows.
+        shutil.rmtree(writer.directory / _build.STAGE, ignore_errors=True)
+        version = stamp(*what.extra)
+        names = dict.fromkeys(what.packages)
+        missing = [name for name in names if not writer.is_done(f"package {name}", version)]
+        yield from ((name, Tally()) for name in names if name not in missing)
+        if not missing:
+            return
+        with _work_folder(what.work) as work:
+            apt = Apt(work / "apt", what.sources)
+            apt.update()
+            progress = Progress("fetching", len(missing))
+            try:
+                for name in missing:
+                    result = _package(name, what, writer, tools, apt, work, version)
+                    progress.clear()
+                    yield name, result
+                    progress.advance(name)
+            finally:
+                progress.close()
+
+
+@contextlib.contextmanager
+def _work_folder(path: Path | None) -> Iterator[Path]:
+    if path is not None:
+        path.mkdir(parents=True, exist_ok=True)
+        yield path.resolve()
+        return
+    folder = Path(tempfile.mkdtemp(prefix="cbridge-fetch-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _package(
+    name: str,
+    what: Fetch,
+    writer: CorpusWriter,
+    tools: Toolchain,
+    apt: Apt,
+    work: Path,
+    version: str,
+) -> Tally | str:
+    source = f"package {name}"
+    folder = work / name
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        unpacked = apt.source(name, folder)
+        build = Build(unpacked, f"{name}/", what.extra, what.jobs)
+        trouble = _run_steps(name, what, writer, tools, build)
+        tally = _build.collect(writer, build)
+    except (CorpusError, OSError) as error:
+        writer.skip(name, str(error), source=source, stamp=version)
+        return str(error)
+    finally:
+        if what.work is None:
+            shutil.rmtree(folder, ignore_errors=True)
+    found = tally.kept + tally.duplicates + tally.unchanged
+    if trouble and not found:
+        writer.skip(name, trouble, source=source, stamp=version)
+        return trouble
+    if not found:
+        why = "its build compiled no C or C++"
+        writer.skip(name, why, source=source, stamp=version)
+        return why
+    # What does not build for want of a library would not do so next time.
+    writer.note(Entry(source, version, BUILT, name, trouble))
+    return tally
+
+
+def _run_steps(name: str, what: Fetch, writer: CorpusWriter, tools: Toolchain, build: Build) -> str:
+    """Builds a package; gives what went wrong."""
+    logs = writer.directory / LOGS
+    logs.mkdir(exist_ok=True)
+    chosen = recipe(name, build.root)
+    check_programs(chosen)
+    with (
+        _build.compilers(writer, tools, build) as environment,
+        open(logs / f"{name}.log", "wb") as log,
+    ):
+        # The objects are of no use: they should be there soon.
+        environment.update(CFLAGS="-O0", CXXFLAGS="-O0", LC_ALL="C", MAKEFLAGS="")
+        for step in chosen.steps:
+            values = {"jobs": str(what.jobs), "cc": environment["CC"]}
+            command = [word.format(**values) for word in step]
+            log.write(f"$ {' '.join(command)}\n".encode(errors="surrogateescape"))
+            log.flush()
+            try:
+                status = _build.run(command, environment, build.root, log, what.timeout)
+            except CorpusError as error:
+                return f"{os.path.basename(command[0])}: {error}"
+            if status:
+                return f"{os.path.basename(command[0])} failed; see {log.name}"
+    return ""
