@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from .. import scoring
 from ..corpus import Corpus, CorpusError
+from ..corpus._progress import Progress
 from ..scoring import (
     METRICS,
     Cache,
@@ -24,7 +25,6 @@ from ..scoring import (
     _html,
     _table,
 )
-from ._progress import ProgressBar
 from ._shared import TROUBLE, Parser, positive, run
 
 _DESCRIPTION = """\
@@ -139,21 +139,20 @@ def _measure(arguments: argparse.Namespace, children: Children) -> Score:
         if not file.absolute().parent.is_dir():
             raise ScoreError(f"{file}: there is no folder {file.absolute().parent}")
     folder = Path(arguments.cache) if arguments.cache else scoring.default_folder()
-    with ProgressBar() as progress:
-        return scoring.score(
-            Corpus.open(arguments.corpus),
-            Policy.parse(arguments.policy, arguments.plugin),
-            Policy.parse(arguments.baseline, arguments.plugin),
-            Compiler.find(arguments.clang, children, arguments.timeout),
-            Settings(
-                jobs=arguments.jobs,
-                cache=Cache(None if arguments.no_cache else folder),
-                seed=arguments.seed,
-                metric=arguments.metric,
-                programs=not arguments.no_programs,
-            ),
-            progress,
-        )
+    return scoring.score(
+        Corpus.open(arguments.corpus),
+        Policy.parse(arguments.policy, arguments.plugin),
+        Policy.parse(arguments.baseline, arguments.plugin),
+        Compiler.find(arguments.clang, children, arguments.timeout),
+        Settings(
+            jobs=arguments.jobs,
+            cache=Cache(None if arguments.no_cache else folder),
+            seed=arguments.seed,
+            metric=arguments.metric,
+            programs=not arguments.no_programs,
+            progress=Progress,
+        ),
+    )
 
 
 def _write(arguments: argparse.Namespace, result: Score) -> None:
@@ -163,4 +162,4 @@ def _write(arguments: argparse.Namespace, result: Score) -> None:
         (arguments.html, _html.report),
     ):
         if file:
-            Path(file).write_text(make(result), encoding="utf-8", errors="surrogateescape")
+            Path(file).write_text(make(result), encoding="utf-8", errors="backslashreplace")

@@ -34,13 +34,12 @@ def decisions(score: Score) -> str:
         parts.append(tag("div", *cells, class_="bars features"))
     shown = _shown(score, found)
     if shown:
-        rows = tag("table", _head(shown), *(_row(each, telling) for each in shown))
         note = (
             f"{len(shown):,} of {len(found.differences):,}, at most {_MOST_PER_MODULE} of a "
             "module; first those of the modules that change the most."
         )
+        scroll = tag("div", _table(shown, telling), class_="scroll")
         summary = tag("summary", "Which ones")
-        scroll = tag("div", rows, class_="scroll")
         parts.append(tag("details", summary, tag("p", note, class_="note"), scroll, open=""))
     return tag("section", *parts, class_="card")
 
@@ -79,32 +78,41 @@ def _shown(score: Score, found: Disagreement) -> list[Difference]:
     return shown
 
 
-def _head(shown: list[Difference]) -> str:
-    labels = shown[0].labels
-    names = ["module", "decision", "baseline \N{RIGHTWARDS ARROW} policy", *labels, "features"]
-    words = len(labels) + 1
-    return tag(
-        "tr",
-        *(tag("th", escape(name)) for name in names[:-words]),
-        *(tag("th", escape(name), class_="words") for name in names[-words:]),
-    )
+def _table(shown: list[Difference], telling: list[tuple[str, float]]) -> str:
+    labels = list(shown[0].labels)
+    names = [name for name, _ in telling[:_FEATURES]] or list(shown[0].features)[:_FEATURES]
+    head = ["decision", "baseline \N{RIGHTWARDS ARROW} policy", *names]
+    rows = [
+        tag(
+            "tr",
+            *(tag("th", escape(name)) for name in head),
+            *(tag("th", escape(name), class_="words") for name in labels),
+        )
+    ]
+    place = None
+    for each in shown:
+        if _place(each) != place:
+            place = _place(each)
+            span = len(head) + len(labels)
+            rows.append(tag("tr", tag("td", tag("code", escape(place)), colspan=span)))
+        rows.append(_row(each, names, labels))
+    return tag("table", *rows)
 
 
-def _row(each: Difference, telling: list[tuple[str, float]]) -> str:
-    # The context is the module itself, or a function in it.
-    place = each.module if each.context in ("", each.module) else f"{each.module}: {each.context}"
-    names = [name for name, _ in telling[:_FEATURES]] or list(each.features)[:_FEATURES]
-    features = ", ".join(
-        f"{name} {each.features[name]:g}" for name in names if name in each.features
-    )
+def _place(each: Difference) -> str:
+    """The context is the module itself, by some path, or a function in it."""
+    inside = each.context and each.module not in each.context
+    return f"{each.module}: {each.context}" if inside else each.module
+
+
+def _row(each: Difference, names: list[str], labels: list[str]) -> str:
     change = f"{_values(each.baseline)} \N{RIGHTWARDS ARROW} {_values(each.policy)}"
     return tag(
         "tr",
-        tag("td", escape(place)),
         tag("td", f"{each.ordinal:,}"),
         tag("td", escape(change)),
-        *(tag("td", escape(value), class_="words") for value in each.labels.values()),
-        tag("td", escape(features), class_="words"),
+        *(tag("td", f"{each.features.get(name, float('nan')):,g}") for name in names),
+        *(tag("td", escape(each.labels.get(name, "")), class_="words") for name in labels),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from . import _words
@@ -54,7 +55,7 @@ def intervals(score: Score) -> str:
     place = linear(low - margin, high + margin, start, _RIGHT)
     bottom = top + row * len(found)
     shapes = []
-    marks = ticks(low - margin, high + margin, 4)
+    marks = ticks(low - margin, high + margin, 3)
     for mark in marks:
         shapes.append(line(place(mark), top, place(mark), bottom, "grid"))
         shapes.append(text(place(mark), bottom + 17, tick_label(mark, _step(marks)), "", "middle"))
@@ -85,62 +86,57 @@ def _interval_color(low: float, high: float) -> str:
 
 def histogram(changes: Sequence[float], what: str) -> str:
     """How many modules change by how much. The outermost bars hold all that is further out."""
-    reach = max(abs(quantile(changes, 0.01)), abs(quantile(changes, 0.99)), 1e-4)
-    step = _step(ticks(0, 2 * reach, 20))
-    half = max(1, math.ceil(reach / step - 1e-9))
-    # Bars between multiples of the step, and a narrow one of modules that do not change.
-    counts = [0] * (2 * half)
-    for change in changes:
-        if change:
-            bar = math.ceil(change / step) - 1 if change > 0 else math.floor(change / step)
-            counts[min(max(bar + half, 0), 2 * half - 1)] += 1
-    same = sum(not change for change in changes)
+    low, high = -min(quantile(changes, 0.02), 0.0), max(quantile(changes, 0.98), 0.0)
+    step = _step(ticks(0, max(low + high, 1e-4), 20))
+    # Bars between multiples of the step: so many to the left and right of those that do not change.
+    left, right = (max(1, math.ceil(reach / step - 1e-9)) for reach in (low, high))
+    counts = Counter(min(max(_bar_of(change, step), -left), right) for change in changes)
     top, bottom = 22, 190
-    most = max(*counts, same, 1)
-    height = linear(0, most, 0, bottom - top)
-    unit = (_RIGHT - _LEFT) / (2 * half + 1)
+    height = linear(0, max(counts.values()), 0, bottom - top)
+    unit = (_RIGHT - _LEFT) / (left + right + 1)
     shapes = []
-    for mark in ticks(0, most, 4):
+    for mark in ticks(0, max(counts.values()), 4):
         if mark == int(mark):
             y = bottom - height(mark)
-            shapes += [line(_LEFT, y, _RIGHT, y, "grid"), _count(y, mark)]
-    for bar, count in enumerate([*counts[:half], same, *counts[half:]]):
-        kind = color(bar - half)
-        x, tall = _LEFT + bar * unit, height(count)
-        if count:
-            edge = "no change" if bar == half else _range(bar - half, step, half)
-            note = title(f"{edge}: {_words.of('text', count)}")
-            shapes.append(rectangle(x + 1, bottom - tall, unit - 2, tall, kind, note))
+            shapes.append(line(_LEFT, y, _RIGHT, y, "grid"))
+            shapes.append(text(_LEFT - 6, y + 4, f"{mark:,.0f}", "", "end"))
+    for bar, count in sorted(counts.items()):
+        x, tall = _LEFT + (bar + left) * unit, height(count)
+        note = title(f"{_range(bar, step, left, right)}: {_words.of('text', count)}")
+        shapes.append(rectangle(x + 1, bottom - tall, unit - 2, tall, color(bar), note))
     shapes.append(line(_LEFT, bottom, _RIGHT, bottom, "axis"))
-    shapes += _histogram_axis(half, step, unit, bottom)
-    less, more = sum(counts[:half]), sum(counts[half:])
+    shapes += _histogram_axis(left, right, step, unit, bottom)
+    less, more = (sum(n for bar, n in counts.items() if bar * sign > 0) for sign in (-1, 1))
     shapes.append(text(_LEFT, 13, f"{less:,} smaller", "label better"))
-    shapes.append(text((_LEFT + _RIGHT) / 2, 13, f"{same:,} the same", "label same", "middle"))
+    middle = (_LEFT + _RIGHT) / 2
+    shapes.append(text(middle, 13, f"{counts[0]:,} the same", "label same", "middle"))
     shapes.append(text(_RIGHT, 13, f"{more:,} larger", "label worse", "end"))
     return picture(bottom + 24, f"Distribution of the change of {what}", shapes)
 
 
-def _count(y: float, value: float) -> str:
-    return text(_LEFT - 6, y + 4, f"{value:,.0f}", "", "end")
+def _bar_of(change: float, step: float) -> int:
+    """0 for no change; 1 up to a step more, -1 up to a step less."""
+    return math.ceil(change / step) if change > 0 else math.floor(change / step)
 
 
-def _range(bar: int, step: float, half: int) -> str:
-    near, far = (abs(bar) - 1) * step, abs(bar) * step
+def _range(bar: int, step: float, left: int, right: int) -> str:
+    if bar == 0:
+        return "no change"
     sign = 1 if bar > 0 else -1
-    if abs(bar) == half:
-        return f"{_words.percent(sign * near)} and further"
-    return f"{_words.percent(sign * near)} to {_words.percent(sign * far)}"
+    near = _words.percent(sign * (abs(bar) - 1) * step)
+    if bar in (-left, right):
+        return f"{near} and further"
+    return f"{near} to {_words.percent(bar * step)}"
 
 
-def _histogram_axis(half: int, step: float, unit: float, bottom: float) -> list[str]:
-    every = max(1, math.ceil(half / 2))
-    shapes = [text(_LEFT + (half + 0.5) * unit, bottom + 16, "0", "", "middle")]
-    for bar in range(every, half + 1, every):
-        for sign in (-1, 1):
-            edge = half + 0.5 + sign * (bar + 0.5)
-            label = tick_label(sign * bar * step, step)
-            anchor = "middle" if bar < half else "start" if sign < 0 else "end"
-            shapes.append(text(_LEFT + edge * unit, bottom + 16, label, "", anchor))
+def _histogram_axis(left: int, right: int, step: float, unit: float, bottom: float) -> list[str]:
+    every = max(1, math.ceil((left + right) / 5))
+    shapes = [text(_LEFT + (left + 0.5) * unit, bottom + 17, "0", "", "middle")]
+    for sign, count in ((-1, left), (1, right)):
+        for bar in range(every, count + 1, every):
+            x = _LEFT + (left + 0.5 + sign * (bar + 0.5)) * unit
+            x = min(max(x, _LEFT + 14), _RIGHT - 14)
+            shapes.append(text(x, bottom + 17, tick_label(sign * bar * step, step), "", "middle"))
     return shapes
 
 

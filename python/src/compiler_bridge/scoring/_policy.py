@@ -16,6 +16,9 @@ from ._errors import ScoreError
 
 # What the pass plugin reads its runner string from.
 _VARIABLE = "CBRIDGE_INLINE_MODEL"
+# Which features it computes beyond the usual ones; passed on.
+_FEATURES = "CBRIDGE_INLINE_FEATURES"
+_DISABLE = "CBRIDGE_DISABLE"
 # A model behind these can change without any file changing.
 _PEERS = ("shm", "pipe", "grpc")
 
@@ -72,8 +75,7 @@ class Policy:
 
     def environment(self) -> dict[str, str]:
         """That of a compile. What the user's shell has set for the plugin does not count."""
-        inherited = {k: v for k, v in os.environ.items() if not k.startswith("CBRIDGE_DISABLE")}
-        inherited.pop(_VARIABLE, None)
+        inherited = {k: v for k, v in os.environ.items() if k not in (_VARIABLE, _DISABLE)}
         return {**inherited, _VARIABLE: self.text} if self.asks_a_model else inherited
 
     @property
@@ -84,7 +86,12 @@ class Policy:
     def fingerprint(self) -> dict[str, object]:
         """What its decisions depend on."""
         files = sorted(set(self._named_files()))
-        return {"policy": self.text, "files": [[str(path), digest(path)] for path in files]}
+        features = os.environ.get(_FEATURES, "") if self.asks_a_model else ""
+        return {
+            "policy": self.text,
+            "features": features,
+            "files": [[str(path), digest(path)] for path in files],
+        }
 
     def _named_files(self) -> Iterator[Path]:
         if self.plugin:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
+import dataclasses
 import shutil
 import tempfile
-import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ..corpus import Corpus, CorpusError, Module
+from ..corpus._progress import Progress
 from . import _cache, _measure, _programs
 from ._cache import Cache
 from ._decisions import Asked, Disagreement
@@ -25,7 +24,6 @@ from ._programs import Bench, Outcome, Program
 from ._result import Failure, Pair, ProgramPair, Score
 
 Result = TypeVar("Result")
-Progress = Callable[[str, int, int], None]  # what is being done, how much is, of how much
 BASELINE, POLICY = "baseline", "policy"
 
 
@@ -36,6 +34,7 @@ class Settings:
     seed: int = 0
     metric: str = "text"
     programs: bool = True
+    progress: Callable[[str, int], Progress] | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,6 @@ def score(
     baseline: Policy,
     compiler: Compiler,
     settings: Settings,
-    progress: Progress = lambda *_: None,
 ) -> Score:
     """Scores a policy. Whatever ends it early, no process and no file is left behind."""
     if not len(corpus):
@@ -75,7 +73,7 @@ def score(
     programs = _programs.read(corpus) if settings.programs else []
     with tempfile.TemporaryDirectory(prefix="cbridge-score-") as folder:
         run = _Scoring(policy, baseline, compiler, settings, programs, Path(folder))
-        return run.run(corpus, progress)
+        return run.run(corpus)
 
 
 class _Scoring:
@@ -100,7 +98,7 @@ class _Scoring:
         self._shadow_fingerprint = self._shadow.fingerprint() if self._shadow else None
         self._outcomes: dict[str, tuple[str, Outcome | None]] = {}
 
-    def run(self, corpus: Corpus, progress: Progress) -> Score:
+    def run(self, corpus: Corpus) -> Score:
         result = Score(
             str(corpus.directory),
             self._policy.text,
@@ -113,7 +111,7 @@ class _Scoring:
         result.disagreement = Disagreement(self._baseline.is_plain) if result.is_recorded else None
         modules = corpus.modules
         self._look_up_programs(corpus)
-        for module, outcome in self._all("modules", self._module, modules, progress):
+        for module, outcome in self._all("modules", self._module, modules):
             if isinstance(outcome, Failure):
                 result.broken.append(outcome)
                 continue
@@ -125,7 +123,7 @@ class _Scoring:
             raise ScoreError(f"no module can be compiled; {result.broken[0]}")
         compiled = {pair.module for pair in result.pairs}
         for _, run in self._all(
-            "programs", lambda each: self._program(each, compiled), self._programs, progress
+            "programs", lambda each: self._program(each, compiled), self._programs
         ):
             if isinstance(run, Failure):
                 result.broken_programs.append(run)
@@ -147,34 +145,32 @@ class _Scoring:
             )
 
     def _all(
-        self,
-        what: str,
-        work: Callable[[Any], Result],
-        items: Sequence[Any],
-        progress: Progress,
+        self, what: str, work: Callable[[Any], Result], items: Sequence[Any]
     ) -> Iterator[tuple[Any, Result]]:
         """Works on all items at once, gives the results in order, and forgets them."""
         if not items:
             return
-        count = itertools.count(1)
-        lock = threading.Lock()
-
-        def tell(_: object) -> None:
-            with lock:
-                progress(what, next(count), len(items))
-
+        progress = self._settings.progress
+        bar = progress(what, len(items)) if progress else None
         with ThreadPoolExecutor(self._settings.jobs) as pool:
             try:
-                waiting = deque((item, pool.submit(work, item)) for item in items)
-                for _, future in waiting:
-                    future.add_done_callback(tell)
-                while waiting:
-                    item, future = waiting.popleft()
-                    yield item, future.result()
+                places = {pool.submit(work, item): i for i, item in enumerate(items)}
+                ready: dict[int, Result] = {}
+                given = 0
+                for future in as_completed(places):
+                    ready[places.pop(future)] = future.result()
+                    if bar:
+                        bar.advance()
+                    while given in ready:
+                        yield items[given], ready.pop(given)
+                        given += 1
             except BaseException:
                 self._compiler.children.stop()
                 pool.shutdown(cancel_futures=True)
                 raise
+            finally:
+                if bar:
+                    bar.close()
 
     # A module.
 
@@ -259,14 +255,16 @@ class _Scoring:
     ) -> tuple[Measurement, Asked | None]:
         logs = folder / f"{side}-log"
         recording = policy.records and self._policy.records
-        measured = self._compiler.measure(
-            module, policy.recorded(logs) if recording else policy, folder
-        )
+        used = policy.recorded(logs) if recording else policy
+        measured = self._compiler.measure(module, used, folder)
+        # What users read names the policy as they did.
+        said = tuple(line.replace(used.text, policy.text) for line in measured.said)
         if self._is_linked(module.name, side):
             place = self._object(module.name, side)
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.move(folder / "object.o", place)
-        return measured, _measure.recorded(logs) if recording else None
+        asked = _measure.recorded(logs) if recording else None
+        return dataclasses.replace(measured, said=said), asked
 
     # A program.
 

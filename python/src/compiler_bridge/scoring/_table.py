@@ -40,7 +40,8 @@ def summary(score: Score, colors: bool) -> str:
     """All that is printed at the end."""
     lines = [f"{score.policy} against {score.baseline}, {score.corpus}, {score.clang}", ""]
     lines += [table(score), ""]
-    if found := score.disagreement:
+    found = score.disagreement
+    if found and found.asked_policy:
         lines.append(
             f"decisions: {len(found.differences):,} of {found.compared:,} that both were asked for "
             f"differ (the policy was asked {found.asked_policy:,} times)"
