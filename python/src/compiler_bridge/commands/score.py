@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
 
 from .. import scoring
 from ..corpus import Corpus, CorpusError
@@ -21,6 +22,7 @@ from ..scoring import (
     Score,
     ScoreError,
     Settings,
+    Stopped,
     _export,
     _html,
     _table,
@@ -93,6 +95,11 @@ def main(words: list[str]) -> int:
     parser.add_argument(
         "--no-cache", action="store_true", help="measure the baseline again, keep nothing"
     )
+    parser.add_argument(
+        "--no-decisions",
+        action="store_true",
+        help="do not record which decisions differ, which takes a second compile of each module",
+    )
     parser.add_argument("--no-programs", action="store_true", help="link and run no programs")
     parser.add_argument(
         "--timeout",
@@ -109,25 +116,39 @@ def main(words: list[str]) -> int:
 
 def _score(arguments: argparse.Namespace) -> int:
     children = Children()
-    previous = signal.signal(signal.SIGTERM, _terminate)
     try:
-        result = _measure(arguments, children)
+        with _stopped_by_signals(children):
+            result = _measure(arguments, children)
         _write(arguments, result)
     except (ScoreError, CorpusError) as error:
         print(f"cbridge: {error}", file=sys.stderr)
         return TROUBLE
-    except KeyboardInterrupt:
+    except (Stopped, KeyboardInterrupt):
         print("cbridge: interrupted; what was measured of the baseline is kept", file=sys.stderr)
         return 130
-    finally:
-        signal.signal(signal.SIGTERM, previous)
     print(_table.summary(result, sys.stdout.isatty() and "NO_COLOR" not in os.environ))
     return 1 if result.wrong_programs or result.did_not_decide else 0
 
 
-def _terminate(*_: object) -> NoReturn:
-    """As Ctrl-C: processes are ended, and the scratch folder goes."""
-    raise KeyboardInterrupt
+@contextlib.contextmanager
+def _stopped_by_signals(children: Children) -> Iterator[None]:
+    """Ctrl-C ends the compilers, and with them the run. As an exception, raised wherever the main
+    thread is, it could leave locks of the thread pool taken for ever."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    previous = {number: signal.getsignal(number) for number in numbers}
+
+    def stop(number: int, _: object) -> None:
+        signal.signal(number, previous[signal.Signals(number)])
+        children.stop()
+
+    for number in numbers:
+        signal.signal(number, stop)
+    try:
+        yield
+        children.check()
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 def _measure(arguments: argparse.Namespace, children: Children) -> Score:
@@ -150,6 +171,7 @@ def _measure(arguments: argparse.Namespace, children: Children) -> Score:
             seed=arguments.seed,
             metric=arguments.metric,
             programs=not arguments.no_programs,
+            decisions=not arguments.no_decisions,
             progress=Progress,
         ),
     )

@@ -58,6 +58,11 @@ class Children:
             for group in self._groups:
                 os.killpg(group, signal.SIGKILL)
 
+    def check(self) -> None:
+        """Raises Stopped if they are."""
+        if self._stopped:
+            raise Stopped
+
     def run(
         self,
         command: Sequence[str],

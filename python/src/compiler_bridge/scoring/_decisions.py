@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,15 @@ from typing import Any
 import numpy as np
 
 from .. import log
+from ._remarks import Site
 
 # Features of MLGO's inliner that count the whole module: one other decision changes them at all
 # later sites, which stay the same sites.
 _MODULE_WIDE = frozenset(["node_count", "edge_count"])
-# The feature by which a pass tells what its own heuristic would do at this very site.
+# The feature by which a pass tells what its own heuristic would do at this very site; its remarks
+# tell that, too.
 _DEFAULT = "inlining_default"
+_SITE = ("caller", "callee")
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -35,8 +39,11 @@ class Asked:
         return len(self.ordinals)
 
     def keys(self) -> Iterator[tuple[str, bytes, int]]:
-        """What identifies each question: the context, what was asked, and the how manieth time."""
-        local = [i for i, name in enumerate(self.names) if name not in _MODULE_WIDE]
+        """What identifies each question: the context, the site by name or else by its features, and
+        the how manieth time it was asked."""
+        named = set(_SITE) <= self.labels.keys()
+        wide = set(self.names) if named else _MODULE_WIDE
+        local = [i for i, name in enumerate(self.names) if name not in wide]
         rows = np.ascontiguousarray(self.features[:, local])
         seen: dict[tuple[str, bytes], int] = {}
         for i, context in enumerate(self.contexts):
@@ -75,10 +82,36 @@ class Asked:
             )
 
 
-def read(folder: Path) -> Asked | None:
-    """What was recorded in a folder; None if nothing was."""
+def read(folder: Path, sites: Sequence[Site] = ()) -> Asked | None:
+    """What was recorded in a folder, and where if that is told; None if nothing was."""
     if not folder.is_dir() or not any(folder.iterdir()):
         return None
+    asked = _read(folder)
+    decided = asked.decisions[:, :1].ravel() != 0
+    # Else the two are not about the same.
+    if len(sites) == len(asked) and [site.inline for site in sites] == decided.tolist():
+        return _at(asked, sites)
+    return asked
+
+
+def _at(asked: Asked, sites: Sequence[Site]) -> Asked:
+    labels = {
+        "caller": [site.caller for site in sites],
+        "callee": [site.callee for site in sites],
+        **asked.labels,
+    }
+    defaults = [site.default for site in sites if site.default is not None]
+    if _DEFAULT in asked.names or len(defaults) != len(sites):
+        return dataclasses.replace(asked, labels=labels)
+    return dataclasses.replace(
+        asked,
+        labels=labels,
+        names=(*asked.names, _DEFAULT),
+        features=np.column_stack([asked.features, np.array(defaults, dtype=np.float64)]),
+    )
+
+
+def _read(folder: Path) -> Asked:
     recorded = log.read(folder)
     count = len(recorded)
     columns, labels = {}, {}
@@ -166,6 +199,19 @@ class Disagreement:
             self._agreeing.add(policy.features[rows[~other]])
             self._differing.add(policy.features[rows[other]])
 
+    def symbols(self) -> list[str]:
+        """The functions at the sites."""
+        names = (each.labels.get(end) for each in self.differences for end in _SITE)
+        return sorted({name for name in names if name})
+
+    def rename(self, names: dict[str, str]) -> None:
+        self.differences = [
+            dataclasses.replace(
+                each, labels={end: names.get(name, name) for end, name in each.labels.items()}
+            )
+            for each in self.differences
+        ]
+
     def _joined(self, baseline: Asked | None, policy: Asked) -> tuple[np.ndarray[Any, Any], Array]:
         """Rows of the policy's decisions, and what the baseline decided there."""
         width = policy.decisions.shape[1]
@@ -186,7 +232,7 @@ class Disagreement:
         """Features by which sites of different decisions stand out, the most telling first: how far
         their mean lies from that of the other sites, in standard deviations over all."""
         few, many = self._differing, self._agreeing
-        if not few.count or not many.count:
+        if few.count == 0 or many.count == 0:
             return []
         count = few.count + many.count
         mean = (few.total + many.total) / count
@@ -195,7 +241,8 @@ class Disagreement:
         with np.errstate(divide="ignore", invalid="ignore"):
             effect = np.where(spread > 1e-12 * (1 + np.abs(mean)), shift / spread, 0.0)
         order = sorted(range(len(self._names)), key=lambda i: -abs(effect[i]))
-        return [(self._names[i], float(effect[i])) for i in order[:most] if effect[i]]
+        found = [(self._names[i], float(effect[i])) for i in order if effect[i]]
+        return [each for each in found if each[0] != _DEFAULT][:most]
 
 
 def _difference(module: str, policy: Asked, row: int, before: Array) -> Difference:

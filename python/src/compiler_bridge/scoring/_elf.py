@@ -58,8 +58,8 @@ def sections(data: bytes, name: str) -> list[Section]:
         table, entry_size, count = struct.unpack_from(
             order + ("40xQ10xHH" if wide else "32xI10xHH"), data
         )
-        # Of a header: name, type, flags, address, offset, size, link.
-        entry = struct.Struct(order + ("4xIQ8x8xQI" if wide else "4xII4x4xII"))
+        # Of a header: name, type, flags, address, offset, size, link, and what nobody asks for.
+        entry = struct.Struct(order + ("4xIQ8x8xQI20x" if wide else "4xII4x4xII12x"))
         if count == 0 and table:
             count = entry.unpack_from(data, table)[2]  # too many for 16 bits
         found = [entry.unpack_from(data, table + i * entry_size) for i in range(count)]

@@ -7,13 +7,13 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..corpus import Module
-from . import _decisions, _elf
+from . import _elf
 from ._children import Children
-from ._decisions import Asked
 from ._errors import ScoreError
 from ._policy import Policy
 
@@ -62,16 +62,18 @@ class Compiler:
         opt = shutil.which(_output(path, "-print-prog-name=opt").strip())
         return cls(os.path.abspath(path), version, opt, children, timeout)
 
-    def measure(self, module: Module, policy: Policy, folder: Path) -> Measurement:
+    def measure(
+        self, module: Module, policy: Policy, folder: Path, extra: Sequence[str] = ()
+    ) -> Measurement:
         """Compiles in two steps, which give the same object as one: the IR in between is counted,
         and a policy is asked once. The object is `folder/object.o`."""
         optimized, object_file = folder / "optimized.bc", folder / "object.o"
-        seconds, said = self.optimize(module, policy, optimized)
+        seconds, said = self.optimize(module, policy, optimized, extra)
         rest = dataclasses.replace(
             module, bitcode=optimized, thinlto_index=None, override=module.command
         )
-        extra = ["-disable-llvm-passes", *policy.arguments]
-        command = rest.compile_command(self.clang, object_file, extra)
+        arguments = ["-disable-llvm-passes", *policy.arguments]
+        command = rest.compile_command(self.clang, object_file, arguments)
         done = self.children.run(command, self.timeout, environment=policy.environment())
         if done.status != 0:
             raise Broken(done.why)
@@ -84,10 +86,10 @@ class Compiler:
         return Measurement(sizes.text, sizes.total, count, seconds + done.seconds, said)
 
     def optimize(
-        self, module: Module, policy: Policy, output: Path
+        self, module: Module, policy: Policy, output: Path, extra: Sequence[str] = ()
     ) -> tuple[float, tuple[str, ...]]:
         """Writes optimized bitcode; the processor time, and what the plugin said."""
-        command = module.compile_command(self.clang, output, policy.arguments)
+        command = module.compile_command(self.clang, output, [*policy.arguments, *extra])
         if "-emit-obj" in command:
             command[command.index("-emit-obj")] = "-emit-llvm-bc"
         else:
@@ -107,13 +109,15 @@ class Compiler:
             raise Broken(f"opt: {done.why}")
         return sum(int(count) for count in _COUNT.findall(done.stderr))
 
-
-def recorded(folder: Path) -> Asked | None:
-    """What a compile has recorded; the log of one that was cut off is broken as a whole."""
-    try:
-        return _decisions.read(folder)
-    except Exception as error:
-        raise Broken(f"its decisions cannot be read: {error}") from None
+    def readable(self, symbols: Sequence[str]) -> dict[str, str]:
+        """Names of functions as people write them; those of C++ without their parameters."""
+        tool = shutil.which(_output(self.clang, "-print-prog-name=llvm-cxxfilt").strip())
+        text = "\n".join(symbols)
+        if not tool or not symbols:
+            return {}
+        done = subprocess.run([tool, "-p"], input=text, capture_output=True, text=True, timeout=60)
+        names = done.stdout.splitlines()
+        return dict(zip(symbols, names, strict=True)) if len(names) == len(symbols) else {}
 
 
 def _output(clang: str, option: str) -> str:

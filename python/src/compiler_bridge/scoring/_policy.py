@@ -48,15 +48,11 @@ class Policy:
         if scheme == "heuristic" and not rest:
             return cls(text)
         path = _plugin(plugin)
-        return cls(text).through(path)
+        return cls(text, (f"-fpass-plugin={path}",), path)
 
     @property
     def asks_a_model(self) -> bool:
         return self.plugin is not None
-
-    def through(self, plugin: Path) -> Policy:
-        """Of `heuristic:`, the same decisions taken inside the plugin, which can record them."""
-        return Policy(self.text, (f"-fpass-plugin={plugin}",), plugin)
 
     @property
     def is_plain(self) -> bool:

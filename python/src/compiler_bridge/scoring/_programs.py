@@ -85,7 +85,7 @@ def read(corpus: Corpus) -> list[Program]:
 def _program(where: str, corpus: Corpus, described: Any) -> Program:
     name = _field(where, described, "name", str)
     where = f"{where} ({name})"
-    _known(where, described, ("name", "modules", "language", "link", "runs"))
+    _check_keys(where, described, ("name", "modules", "language", "link", "runs"))
     modules: list[str] = []
     for pattern in _strings(where, described, "modules"):
         matching = fnmatch.filter(corpus.names, pattern)
@@ -110,7 +110,7 @@ def _program(where: str, corpus: Corpus, described: Any) -> Program:
 
 
 def _run(where: str, corpus: Corpus, described: Any) -> Run:
-    _known(where, described, ("arguments", "stdin", "files", "expected"))
+    _check_keys(where, described, ("arguments", "stdin", "files", "expected"))
 
     def path(name: str) -> Path:
         found = corpus.directory / name
@@ -128,15 +128,20 @@ def _run(where: str, corpus: Corpus, described: Any) -> Run:
     )
 
 
-def _known(where: str, described: Any, keys: Sequence[str]) -> None:
+def _check_object(where: object, described: Any) -> None:
+    if not isinstance(described, dict):
+        raise ScoreError(f"{where}: expected an object")
+
+
+def _check_keys(where: str, described: Any, keys: Sequence[str]) -> None:
+    _check_object(where, described)
     for key in described:
         if key not in keys:
             raise ScoreError(f"{where}: unknown key {key!r}; there are {', '.join(keys)}")
 
 
 def _field(where: object, described: Any, key: str, kind: type, default: Any = None) -> Any:
-    if not isinstance(described, dict):
-        raise ScoreError(f"{where}: expected an object")
+    _check_object(where, described)
     value = described.get(key, default)
     if not isinstance(value, kind):
         what = "is missing" if value is None else f"is no {'list' if kind is list else 'string'}"

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import itertools
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ..corpus import Corpus, CorpusError, Module
 from ..corpus._progress import Progress
-from . import _cache, _measure, _programs
+from . import _cache, _decisions, _programs, _remarks
 from ._cache import Cache
 from ._decisions import Asked, Disagreement
 from ._errors import ScoreError
@@ -25,6 +26,8 @@ from ._result import Failure, Pair, ProgramPair, Score
 
 Result = TypeVar("Result")
 BASELINE, POLICY = "baseline", "policy"
+# How long Ctrl-C may wait.
+_ATTENTION = 0.2
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Settings:
     seed: int = 0
     metric: str = "text"
     programs: bool = True
+    decisions: bool = True
     progress: Callable[[str, int], Progress] | None = None
 
 
@@ -92,10 +96,7 @@ class _Scoring:
         self._bench = Bench(compiler)
         self._folder = folder
         self._fingerprint = baseline.fingerprint()
-        plugin = policy.plugin if policy.records else None
-        # Plain clang records nothing; the plugin decides the same, and does.
-        self._shadow = baseline.through(plugin) if plugin and baseline.is_plain else None
-        self._shadow_fingerprint = self._shadow.fingerprint() if self._shadow else None
+        self._recording = settings.decisions and policy.records
         self._outcomes: dict[str, tuple[str, Outcome | None]] = {}
 
     def run(self, corpus: Corpus) -> Score:
@@ -106,7 +107,7 @@ class _Scoring:
             self._compiler.version,
             self._settings.seed,
             self._settings.metric,
-            is_recorded=self._policy.records,
+            is_recorded=self._recording,
         )
         result.disagreement = Disagreement(self._baseline.is_plain) if result.is_recorded else None
         modules = corpus.modules
@@ -129,6 +130,8 @@ class _Scoring:
                 result.broken_programs.append(run)
             else:
                 result.programs.append(run)
+        if found := result.disagreement:
+            found.rename(self._compiler.readable(found.symbols()))
         self._remark(result)
         return result
 
@@ -152,15 +155,22 @@ class _Scoring:
             return
         progress = self._settings.progress
         bar = progress(what, len(items)) if progress else None
+        queue = iter(enumerate(items))
+        places: dict[Future[Result], int] = {}
+        ready: dict[int, Result] = {}
+        given = 0
         with ThreadPoolExecutor(self._settings.jobs) as pool:
             try:
-                places = {pool.submit(work, item): i for i, item in enumerate(items)}
-                ready: dict[int, Result] = {}
-                given = 0
-                for future in as_completed(places):
-                    ready[places.pop(future)] = future.result()
-                    if bar:
-                        bar.advance()
+                while given < len(items):
+                    for place, item in itertools.islice(
+                        queue, 2 * self._settings.jobs - len(places)
+                    ):
+                        places[pool.submit(work, item)] = place
+                    # Not for ever: a signal just before would be seen only when this returns.
+                    for future in wait(places, _ATTENTION, FIRST_COMPLETED).done:
+                        ready[places.pop(future)] = future.result()
+                        if bar:
+                            bar.advance()
                     while given in ready:
                         yield items[given], ready.pop(given)
                         given += 1
@@ -221,49 +231,42 @@ class _Scoring:
         self, module: Module, name: str, folder: Path
     ) -> tuple[Measurement, bool, Asked | None]:
         known = self._cache.get(name) if self._baseline.is_reproducible else None
+        recording = self._recording and self._baseline.records
         if known is not None and not self._is_linked(module.name, BASELINE):
             # Times of other days, under another load, compare to nothing.
             measured = Measurement(**{**known, "said": (), "seconds": None})
-            asked = self._cache.get_decisions(name) if self._baseline.records else None
-            if asked or not self._baseline.records:
-                return measured, True, asked or self._shadowed(module, name, folder)
+            asked = self._cache.get_decisions(name) if recording else None
+            if asked or not recording:
+                return measured, True, asked
         measured, asked = self._compile(module, self._baseline, folder, BASELINE)
         if self._baseline.is_reproducible and not measured.said:
             self._cache.put(name, asdict(measured))
             if asked:
                 self._cache.put_decisions(name, asked)
-        return measured, False, asked or self._shadowed(module, name, folder)
-
-    def _shadowed(self, module: Module, name: str, folder: Path) -> Asked | None:
-        """What plain clang decides, as the plugin tells; its code is not measured."""
-        if self._shadow is None:
-            return None
-        name = _cache.key(module=name, **(self._shadow_fingerprint or {}))
-        if asked := self._cache.get_decisions(name):
-            return asked
-        logs = folder / "shadow"
-        # Without it only the list of decisions is shorter.
-        with contextlib.suppress(Broken):
-            self._compiler.optimize(module, self._shadow.recorded(logs), folder / "shadow.bc")
-            asked = _measure.recorded(logs)
-        if asked:
-            self._cache.put_decisions(name, asked)
-        return asked
+        return measured, False, asked
 
     def _compile(
         self, module: Module, policy: Policy, folder: Path, side: str
     ) -> tuple[Measurement, Asked | None]:
-        logs = folder / f"{side}-log"
-        recording = policy.records and self._policy.records
-        used = policy.recorded(logs) if recording else policy
-        measured = self._compiler.measure(module, used, folder)
-        # What users read names the policy as they did.
-        said = tuple(line.replace(used.text, policy.text) for line in measured.said)
+        """Decisions are recorded in a compile of their own, since that takes time; but not those of
+        a model that may decide otherwise when it is asked again."""
+        logs, remarks = folder / f"{side}-log", folder / f"{side}.yaml"
+        recording = self._recording and policy.records
+        recorded = policy.recorded(logs)
+        extra = _remarks.request(remarks)
+        if recording and not policy.is_reproducible:
+            measured = self._compiler.measure(module, recorded, folder, extra)
+        else:
+            measured = self._compiler.measure(module, policy, folder)
+            if recording:
+                self._compiler.optimize(module, recorded, folder / "recorded.bc", extra)
         if self._is_linked(module.name, side):
             place = self._object(module.name, side)
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.move(folder / "object.o", place)
-        asked = _measure.recorded(logs) if recording else None
+        # What users read names the policy as they did.
+        said = tuple(line.replace(recorded.text, policy.text) for line in measured.said)
+        asked = _decisions.read(logs, _remarks.read(remarks)) if recording else None
         return dataclasses.replace(measured, said=said), asked
 
     # A program.
