@@ -42,7 +42,7 @@ def recognised(path: Path) -> str:
         return COMMANDS if (path / "compile_commands.json").exists() else OBJECTS
     if path.suffix == ".json":
         return COMMANDS
-    return OBJECTS if path.suffix in (".o", ".a", ".obj", ".lo") else PARAMS
+    return OBJECTS if path.suffix in _objects.SUFFIXES else PARAMS
 
 
 def extract_modules(what: Extraction, tools: Toolchain) -> Tally:

@@ -21,6 +21,7 @@ from ._writer import CorpusWriter
 
 _BITCODE_MAGIC = b"BC\xc0\xde"
 _ARCHIVE_MAGIC = b"!<arch>\n"
+SUFFIXES = (".o", ".obj", ".a")
 _INDEX = "-fthinlto-index="
 HINT = "compile with -Xclang -fembed-bitcode=all"
 
@@ -40,9 +41,9 @@ def in_directory(directory: Path) -> list[Path]:
         Path(folder) / name
         for folder, _, names in os.walk(directory)
         for name in names
-        if name.endswith((".o", ".obj", ".a", ".lo"))
+        if name.endswith(SUFFIXES)
     ]
-    return sorted(path for path in found if _magic(path)[:4] != b"# .l")  # libtool's texts
+    return sorted(found)
 
 
 def in_params(path: Path, base: Path) -> list[Path]:
@@ -54,11 +55,7 @@ def in_params(path: Path, base: Path) -> list[Path]:
     files = []
     after = ""
     for line in lines:
-        if (
-            after != "-o"
-            and not line.startswith("-")
-            and line.endswith((".o", ".obj", ".a", ".lo"))
-        ):
+        if after != "-o" and not line.startswith("-") and line.endswith(SUFFIXES):
             files.append(base / line)
         after = line
     return files
@@ -104,11 +101,13 @@ def _archive(path: Path, settings: Settings) -> list[Input]:
 
 def _member(path: Path, member: str, count: int, settings: Settings) -> Input:
     def get(scratch: Path) -> Path:
-        # Archives may have several members of one name, and thin ones only have the path.
-        content = scratch / "member.o"
-        printed = ["pN", str(count)] if count > 1 else ["p"]
-        content.write_bytes(run([settings.tools.ar, *printed, str(path), member]))
-        return content
+        if count == 1:  # as thin archives can have it, too
+            content = scratch / "member.o"
+            content.write_bytes(run([settings.tools.ar, "p", str(path), member]))
+            return content
+        chosen = ["xN", str(count), "--output", str(scratch), str(path), member]
+        run([settings.tools.ar, *chosen])
+        return scratch / os.path.basename(member)
 
     again = f"~{count}" if count > 1 else ""
     name = f"{relative(path, settings.base)}/{os.path.basename(member)}{again}"
