@@ -36,9 +36,14 @@ class CorpusWriter:
         *,
         thinlto: bool | None = None,
         override: Sequence[str] | None = None,
+        without: Sequence[Path] = (),
         tools: Toolchain | None = None,
     ) -> None:
-        """`thinlto` must be as in the corpus that is there; None: as it is, false for a new one."""
+        """`thinlto` must be as in the corpus that is there; None: as it is, false for a new one.
+
+        What is in one of the corpora `without` counts as a duplicate, so that a policy is not
+        judged on what it was trained on.
+        """
         self.directory = Path(directory)
         self._tools = tools or Toolchain.find(CLANG)
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -55,6 +60,7 @@ class CorpusWriter:
         self._lock = threading.Lock()
         self._journal = Journal(self.directory)
         try:
+            self._elsewhere = self._modules_of(without)
             self._entries = _journal.read(self.directory)
             self._adopt(present)
         except BaseException:
@@ -64,6 +70,26 @@ class CorpusWriter:
 
     def _has_description(self) -> bool:
         return (self.directory / DESCRIPTION).exists()
+
+    def _modules_of(self, corpora: Sequence[Path]) -> dict[str, str]:
+        """Fingerprint -> name, of other corpora."""
+        found = {}
+        for directory in corpora:
+            corpus = Corpus.open(directory)
+            if directory.resolve() == self.directory.resolve():
+                raise CorpusError(f"{directory}: cannot be made without what it has itself")
+            known = {
+                entry.name: entry.detail
+                for entry in _journal.history(directory)
+                if entry.result == KEPT
+            }
+            for module in corpus:
+                command = () if module.override else module.command
+                fingerprint = known.get(module.name) or self._fingerprint(
+                    module.bitcode, list(command)
+                )
+                found[fingerprint] = f"{directory}/{module.name}"
+        return found
 
     def _adopt(self, present: Corpus | None) -> None:
         """Modules that another tool has put there, and what is gone since."""
@@ -86,10 +112,11 @@ class CorpusWriter:
 
     def _drop_orphans(self, names: set[str]) -> None:
         """A duplicate whose module is gone has to be looked at again."""
+        elsewhere = set(self._elsewhere.values())
         self._entries = {
             source: entry
             for source, entry in self._entries.items()
-            if entry.result != DUPLICATE or entry.name in names
+            if entry.result != DUPLICATE or entry.name in names or entry.name in elsewhere
         }
 
     @staticmethod
@@ -127,7 +154,7 @@ class CorpusWriter:
         source = source if source is not None else f"module {name}"
         with self._lock:
             self._forget(source)
-            original = self._fingerprints.get(fingerprint)
+            original = self._fingerprints.get(fingerprint, self._elsewhere.get(fingerprint))
             if original is not None:
                 entry = Entry(source, stamp, DUPLICATE, original, name)
             else:
