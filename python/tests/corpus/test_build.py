@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler_bridge.corpus import Corpus
+from compiler_bridge.corpus import Corpus, Toolchain, _wrapper
 
 MAKEFILE = """\
 CC = gcc
@@ -129,6 +129,30 @@ def test_a_source_whose_bitcode_cannot_be_made_is_listed(make_project, tmp_path,
     said = cbridge("build", "-o", tmp_path / "c", "--clang-arg=-DFAIL", "--", "cc", "-c", "bad.c")
     assert said.status == 0
     assert "bad.o: bad.c:2:2: error: bad" in said.err
+
+
+def test_only_a_compile_from_standard_input_reads_it(make_project, tmp_path):
+    """`-` can be an output, too; what nobody writes would be waited for."""
+    _wrapper.write(tmp_path / "bin", tmp_path / "stage", Toolchain.find(), make_project, [])
+    with subprocess.Popen(
+        [tmp_path / "bin/cc", "-S", "two.c", "-o", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.wait(20) == 0
+        assert "two:" in process.stdout.read()
+    (job,) = (tmp_path / "stage").glob("*.job")
+    assert job.read_bytes().startswith(b"two.c.o\0-cc1\0")
+
+
+def test_compilers_for_other_machines_stay(tmp_path, monkeypatch):
+    """A wrapper for one would make objects for this machine."""
+    for name in ("gcc-12", "clang++-19", "mips-linux-gnu-gcc", "gcc-ar", "clang-format-19"):
+        (tmp_path / name).write_text("")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert sorted(_wrapper._installed()) == ["clang++-19", "gcc-12"]
 
 
 def test_what_cannot_be_built_is_told(tmp_path, cbridge):

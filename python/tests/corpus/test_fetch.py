@@ -187,12 +187,13 @@ deb http://security.debian.org/debian-security bookworm-security main
 
 
 def test_what_was_generated_becomes_newer_than_what_it_is_made_of(tmp_path):
-    for name in ("Makefile.in", "sub/Makefile.in", "configure", "aclocal.m4", "configure.ac"):
+    names = ("Makefile.in", "sub/Makefile.in", "config.hin", "configure", "aclocal.m4")
+    for name in (*names, "configure.ac"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("")
     os.utime(tmp_path / "aclocal.m4", (1, 1))
     _fetch.settle(tmp_path)
-    order = ("configure.ac", "aclocal.m4", "configure", "sub/Makefile.in")
+    order = ("configure.ac", "aclocal.m4", "configure", "config.hin", "sub/Makefile.in")
     moments = [(tmp_path / name).stat().st_mtime_ns for name in order]
     assert moments == sorted(set(moments))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import os
 import shutil
 import tempfile
@@ -127,21 +128,17 @@ def _package(
 
 
 # Each is generated from those before it.
-_GENERATED = (
-    ("aclocal.m4",),
-    ("configure", "config.h.in", "config.hin", "config_h.in"),
-    ("Makefile.in",),
-)
+_GENERATED = ("aclocal.m4", "configure", "config*h*in", "Makefile.in")
 
 
 def settle(folder: Path) -> None:
     """Makes what autotools have generated newer than its sources, which Debian's patches touch: the
     tools themselves need not be there."""
     now = time.time_ns()
-    for place, names in enumerate(_GENERATED):
+    for place, pattern in enumerate(_GENERATED):
         moment = now + place * 1_000_000
         for parent, _, files in os.walk(folder):
-            for name in set(names).intersection(files):
+            for name in fnmatch.filter(files, pattern):
                 os.utime(os.path.join(parent, name), ns=(moment, moment))
 
 
