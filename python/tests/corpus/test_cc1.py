@@ -12,7 +12,7 @@ def test_files_and_their_options_go():
         *("-cc1", "-triple", "x86_64-pc-linux-gnu", "-emit-obj", "-main-file-name", "a.c"),
         *("-target-cpu", "x86-64", "-dependency-file", "a.d", "-MT", "a.o", "-sys-header-deps"),
         *("-D", "X=1", "-DY=2", "-I", "include", "-Iother", "-internal-isystem", "/usr/include"),
-        *("-fdebug-compilation-dir=/home/me", "-resource-dir", "/usr/lib/clang/19"),
+        *("-fdebug-compilation-dir=/build/here", "-resource-dir", "/usr/lib/clang/19"),
         *("-fprofile-instrument-use-path=a.profdata", "-coverage-notes-file=a.gcno"),
         *("-Oz", "-Wall", "-Werror=format", "-vectorize-slp", "-o", "a.o", "-x", "c", "a.c"),
     ]
