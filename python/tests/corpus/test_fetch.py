@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -51,6 +53,10 @@ PACKAGES = {
 }
 
 
+# Of the process that its build waits for, the log has the number.
+SLOW = {"Makefile": "all: one.o\n\t@echo waits $$$$; exec sleep 60\n", "one.c": "int one;\n"}
+
+
 def make_package(folder: Path, name: str, files: dict[str, str]) -> None:
     source = folder / f"{name}-1.0"
     texts = {
@@ -74,7 +80,7 @@ def make_package(folder: Path, name: str, files: dict[str, str]) -> None:
 def sources(tmp_path_factory):
     """A list of apt with a repository in a folder."""
     folder = tmp_path_factory.mktemp("repository")
-    for name, files in PACKAGES.items():
+    for name, files in {**PACKAGES, "tiny-slow": SLOW}.items():
         make_package(folder, name, files)
     index = subprocess.run(
         ["dpkg-scansources", "."], cwd=folder, check=True, capture_output=True, timeout=60
@@ -138,6 +144,31 @@ def test_the_work_folder_is_left_if_it_is_named(sources, tmp_path, cbridge):
     assert cbridge("fetch", "-o", tmp_path / "c", *words).status == 0
     assert (tmp_path / "w/tiny-make/tiny-make-1.0/one.o").exists()
     assert "-O2" in Corpus.open(tmp_path / "c").module("tiny-make/one.o").command
+
+
+@needs_apt
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_interrupts_it_ends_the_build(
+    sources, tmp_path, start, until, process_state, number, cbridge
+):
+    script = "import sys; from compiler_bridge.__main__ import main; sys.exit(main(sys.argv[1:]))"
+    words = ["-o", str(tmp_path / "c"), "--sources", str(sources)]
+    process = start(script, "corpus", "fetch", "tiny-make", "tiny-slow", *words)
+    log = tmp_path / "c/logs/tiny-slow.log"
+    found = until(lambda: log.exists() and re.search(r"^waits (\d+)$", log.read_text(), re.M))
+    os.kill(process.pid, number)
+    status, _, errors = process.finish()
+    assert (status, errors) == (130, "cbridge: interrupted; the same command goes on from here\n")
+    until(lambda: process_state(int(found.group(1))) is None, "the build goes on")
+    assert sorted(Corpus.open(tmp_path / "c").names) == ["tiny-make/one.o", "tiny-make/two.o"]
+    assert cbridge("fetch", "tiny-make", *words).out.startswith("tiny-make: nothing to do\n")
+
+
+@needs_apt
+def test_a_build_that_takes_too_long_is_ended(sources, tmp_path, cbridge):
+    words = ("-o", tmp_path / "c", "--sources", sources, "--timeout=1")
+    said = cbridge("fetch", "tiny-slow", *words)
+    assert "make: takes more than 1 s\n" in said.out + said.err
 
 
 @needs_apt
