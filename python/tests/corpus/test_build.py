@@ -61,7 +61,7 @@ def test_a_makefile(make_project, tmp_path, cbridge):
     assert subprocess.run(["./prog"], timeout=10).returncode in (0, 1)
     assert "int two(void)" in Path("one.i").read_text()
     assert Path("main.d").read_text().startswith("main.o: main.c config.h")
-    assert "without -fno-tree-pre -mno-fancy-math-387, which clang does not know" in said.err
+    assert "once more for clang, without -fno-tree-pre -mno-fancy-math-387 -Werror\n" in said.err
     corpus = Corpus.open(tmp_path / "c")
     assert sorted(corpus.names) == [
         *("helper.o", "main.o", "odd.o", "one.c.o", "shape.o", "stdin.o"),
@@ -80,6 +80,14 @@ def test_a_second_build_changes_nothing(make_project, tmp_path, cbridge):
     for name in ("helper.o", "both"):
         (make_project / name).unlink()
     assert "0 modules added, 4 unchanged" in cbridge(*build).out
+
+
+def test_what_only_gcc_warns_of_is_no_error(make_project, tmp_path, cbridge):
+    words = ("-Wall", "-Werror", "-Wno-maybe-uninitialized", "-c", "helper.c")
+    said = cbridge("build", "-o", tmp_path / "c", "--", "gcc", *words)
+    assert said.status == 0
+    assert "cbridge: once more for clang, without -Werror\n" in said.err
+    assert Corpus.open(tmp_path / "c").names == ("helper.o",)
 
 
 def test_the_exit_status_is_the_builds(make_project, tmp_path, cbridge):

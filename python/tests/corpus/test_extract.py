@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -49,6 +50,21 @@ def test_unoptimized_bitcode_has_the_attributes_of_its_level(commands, tmp_path,
     clang(tmp_path, str(module.bitcode), "-o", str(text), compiler="llvm-dis-19")
     assert "minsize" in text.read_text()
     assert "call i32 @square" in text.read_text()  # not inlined
+
+
+@pytest.mark.parametrize("level", ["-Oz", "-O3"])
+def test_a_module_becomes_the_code_that_its_source_does(commands, tmp_path, cbridge, clang, level):
+    cbridge("extract", commands, "-o", tmp_path / "c", f"--clang-arg={level}")
+    cbridge("replay", tmp_path / "c", "-o", tmp_path / "out")
+    project = commands.parent
+    for source, name in (("helper.c", "out/helper.o"), ("shape.cpp", "shape.o")):
+        clang(project, level, "-c", source, "-o", "direct.o")
+        texts = []
+        for path in (project / "direct.o", tmp_path / "out" / f"{name}.o"):
+            dump = (f"--dump-section=.text={tmp_path / 'text'}", str(path), os.devnull)
+            clang(project, *dump, compiler="llvm-objcopy-19")
+            texts.append((tmp_path / "text").read_bytes())
+        assert texts[0] == texts[1]
 
 
 def test_a_second_run_takes_what_is_new(commands, tmp_path, cbridge):

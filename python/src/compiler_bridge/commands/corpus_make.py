@@ -107,8 +107,8 @@ def _extract(arguments: argparse.Namespace) -> int:
 _BUILD = """\
 Runs a build whose compilers, whatever it calls them (CC, CXX; cc, gcc, clang, c++, g++, clang++ in
 PATH), are clang, and keep the bitcode of what they compile. What a configure script tries is not
-kept; arguments that only GCC knows are left out. The build itself gets what it asks for, and its
-exit status is that of this command.
+kept. A compile that fails is tried once more without arguments that only GCC knows, and without
+-Werror. The build itself gets what it asks for, and its exit status is that of this command.
   cbridge corpus build -o DIR -- make -j4
   cbridge corpus build -o DIR -- sh -c './configure && make'
 Only what is compiled is seen: run `make clean` before, if it has been built already."""
