@@ -137,6 +137,8 @@ def test_a_source_whose_bitcode_cannot_be_made_is_listed(make_project, tmp_path,
     said = cbridge("build", "-o", tmp_path / "c", "--clang-arg=-DFAIL", "--", "cc", "-c", "bad.c")
     assert said.status == 0
     assert "bad.o: bad.c:2:2: error: bad" in said.err
+    said = cbridge("build", "-o", tmp_path / "c", "--clang-arg=-x", "--", "cc", "-c", "helper.c")
+    assert "helper.c: clang-19: error: argument to '-x' is missing" in said.err
 
 
 def test_only_a_compile_from_standard_input_reads_it(make_project, tmp_path):

@@ -43,7 +43,12 @@ def _keep(stage: str, driver: str, words: list[str]) -> None:
     with open(os.path.join(stage, "settings"), "rb") as file:
         root, *extra = (os.fsdecode(word) for word in file.read().split(b"\0"))
     scratch = os.path.join(stage, f"{os.getpid()}.log")
-    planned, _ = _jobs.plan(lambda each: _run([driver, *each], scratch), words + extra)
+    try:
+        planned, _ = _jobs.plan(lambda each: _run([driver, *each], scratch), words + extra)
+    except _jobs.DriverError as error:
+        planned = []
+        name = os.path.relpath(words[-1], root)
+        _write(os.path.join(stage, f"{_now()}-{os.getpid()}.failed"), [name, str(error)])
     for number, job in enumerate(planned):
         # The order of names is that of compiles: of two, the later is what the build uses.
         stem = os.path.join(stage, f"{_now()}-{os.getpid()}-{number}")

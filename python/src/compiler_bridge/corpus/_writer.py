@@ -9,6 +9,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -75,8 +76,9 @@ class CorpusWriter:
         """Fingerprint -> name, of other corpora."""
         found = {}
         for directory in corpora:
+            directory = directory.resolve()
             corpus = Corpus.open(directory)
-            if directory.resolve() == self.directory.resolve():
+            if directory == self.directory.resolve():
                 raise CorpusError(f"{directory}: cannot be made without what it has itself")
             known = {
                 entry.name: entry.detail
@@ -106,7 +108,7 @@ class CorpusWriter:
                 fingerprint = self._fingerprint(module.bitcode, list(command))
                 self._note(Entry(f"module {module.name}", "", KEPT, module.name, fingerprint))
         self._names = {
-            entry.name: entry for entry in self._entries.values() if self._is_kept(entry)
+            entry.name: entry for entry in self._entries.values() if entry.result == KEPT
         }
         self._fingerprints = {entry.detail: name for name, entry in self._names.items()}
 
@@ -118,10 +120,6 @@ class CorpusWriter:
             for source, entry in self._entries.items()
             if entry.result != DUPLICATE or entry.name in names or entry.name in elsewhere
         }
-
-    @staticmethod
-    def _is_kept(entry: Entry) -> bool:
-        return entry.result == KEPT
 
     def _file(self, name: str, suffix: str) -> Path:
         return self.directory / f"{name}{suffix}"
@@ -153,6 +151,12 @@ class CorpusWriter:
         fingerprint = self._fingerprint(bitcode, list(command))
         source = source if source is not None else f"module {name}"
         with self._lock:
+            before = self._entries.get(source)
+            if before is not None and (before.result, before.detail) == (KEPT, fingerprint):
+                entry = replace(before, stamp=stamp)
+                self._store(entry.name, bitcode, command, thinlto_index)
+                self._note(entry)
+                return entry
             self._forget(source)
             original = self._fingerprints.get(fingerprint, self._elsewhere.get(fingerprint))
             if original is not None:
@@ -183,23 +187,16 @@ class CorpusWriter:
     def attempt(
         self, name: str, source: str, stamp: str, make: Callable[[], Entry]
     ) -> Entry | None:
-        """Runs what adds a module, unless that is done; what cannot be made is skipped."""
+        """Runs what adds a module, unless that is done; what cannot be made is skipped. None if all
+        is as before."""
         if self.is_done(source, stamp):
             return None
+        before = self._entries.get(source)
         try:
-            return make()
+            entry = make()
         except (CorpusError, OSError) as error:
             return self.skip(name, str(error), source=source, stamp=stamp)
-
-    @property
-    def skipped(self) -> list[Entry]:
-        with self._lock:
-            return [entry for entry in self._entries.values() if entry.result == SKIPPED]
-
-    @property
-    def names(self) -> list[str]:
-        with self._lock:
-            return sorted(self._names)
+        return None if before is not None and replace(before, stamp=stamp) == entry else entry
 
     def _note(self, entry: Entry) -> None:
         self._entries[entry.source] = entry
