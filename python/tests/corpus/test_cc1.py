@@ -31,6 +31,17 @@ def test_plugins_and_embedding_go_and_other_options_of_llvm_stay():
     assert _cc1.code_generation(words) == ["-mllvm", "-regalloc=greedy"]
 
 
+def test_policies_go():
+    """Replayed without its host, an interactive one would never end."""
+    options = [
+        *("-enable-ml-inliner=release", "-inliner-interactive-channel-base=/tmp/x"),
+        *("-regalloc-enable-advisor=release", "-regalloc-evict-interactive-channel-base=/tmp/x"),
+        *("-cbridge-inline-model=native:inline", "-inline-threshold=5"),
+    ]
+    words = ["-cc1"] + [word for option in options for word in ("-mllvm", option)]
+    assert _cc1.code_generation(words) == ["-mllvm", "-inline-threshold=5"]
+
+
 @pytest.mark.parametrize("inputs", [["a.c"], ["-"], ["a b.c", "b.c"]])
 def test_what_is_no_option_is_an_input(inputs):
     found, files = _cc1.options(["-cc1", "-O2", *inputs[:1], "-target-cpu", "x86-64", *inputs[1:]])

@@ -99,7 +99,8 @@ def test_packages(sources, tmp_path, cbridge):
     assert said.status == 1
     assert said.out.splitlines()[:3] == [
         "tiny-make: 2 modules added",
-        f"tiny-configure: 1 module added; but make failed; see {output}/logs/tiny-configure.log",
+        "tiny-configure: 1 module added; but make failed: none.c:1:10: fatal error: "
+        f"'no_such_library.h' file not found; see {output}/logs/tiny-configure.log",
         "tiny-again: 0 modules added, 1 duplicate",
     ]
     assert "3 packages failed:" in said.err

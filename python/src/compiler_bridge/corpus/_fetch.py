@@ -155,6 +155,7 @@ def _run_steps(name: str, what: Fetch, writer: CorpusWriter, tools: Toolchain, b
         # The objects are of no use: they should be there soon.
         environment.update(CFLAGS="-O0", CXXFLAGS="-O0", LC_ALL="C", MAKEFLAGS="")
         environment.update(MAKEINFO="true", HELP2MAN="true")  # and nobody reads manuals here
+        environment.update(FORCE_UNSAFE_CONFIGURE="1")  # GNU's, for root
         for step in chosen.steps:
             values = {"jobs": str(what.jobs), "cc": environment["CC"]}
             command = [word.format(**values) for word in step]
@@ -165,5 +166,14 @@ def _run_steps(name: str, what: Fetch, writer: CorpusWriter, tools: Toolchain, b
             except CorpusError as error:
                 return f"{os.path.basename(command[0])}: {error}"
             if status:
-                return f"{os.path.basename(command[0])} failed; see {log.name}"
+                return (
+                    f"{os.path.basename(command[0])} failed{_last_error(log.name)}; see {log.name}"
+                )
     return ""
+
+
+def _last_error(log: str) -> str:
+    """The line of a log that tells most; usually why the build ended."""
+    with open(log, encoding="utf-8", errors="replace") as file:
+        errors = [line.strip() for line in file if "error:" in line]
+    return f": {errors[-1]}" if errors else ""
