@@ -88,8 +88,8 @@ _DROPPED_PREFIXES = (
     "-show-includes",
     "-W",
 )
-# Values of -mllvm that go the same way, and those that choose a policy, which is for who compiles the
-# module again; without its host, an interactive one would wait forever.
+# Values of -mllvm that go the same way, and those that choose a policy, which is up to whoever
+# compiles the module again; without its host, an interactive one would wait forever.
 _DROPPED_LLVM = (
     "-load",
     "-lto-embed-bitcode",
