@@ -132,6 +132,19 @@ def test_members_of_one_name_are_all_taken(project, tmp_path, cbridge, clang):
     assert names(tmp_path / "c") == ["lib.a/same.o", "lib.a/same.o~2"]
 
 
+def test_a_thin_archive_only_names_its_members(project, tmp_path, cbridge, clang):
+    (project / "objects").mkdir()
+    for source in ("main.c", "helper.c"):
+        clang(project, *EMBED, "-c", source, "-o", f"objects/{source}.o")
+    members = ("objects/main.c.o", "objects/helper.c.o")
+    clang(project, "--thin", "-crs", "lib.a", *members, compiler="llvm-ar-19")
+    assert cbridge("extract", project / "lib.a", "-o", tmp_path / "c").status == 0
+    assert names(tmp_path / "c") == ["objects/helper.c.o", "objects/main.c.o"]
+    # The folder has the same objects.
+    said = cbridge("extract", project, "-o", tmp_path / "c")
+    assert said.out.endswith("2 modules; 0 modules added, 2 unchanged\n")
+
+
 def test_only_objects_that_match(project, tmp_path, cbridge, clang):
     clang(project, *EMBED, "-c", "main.c")
     clang(project, *EMBED, "-O2", "-c", "helper.c")

@@ -21,6 +21,7 @@ from ._writer import CorpusWriter
 
 _BITCODE_MAGIC = b"BC\xc0\xde"
 _ARCHIVE_MAGIC = b"!<arch>\n"
+_THIN_ARCHIVE_MAGIC = b"!<thin>\n"
 SUFFIXES = (".o", ".obj", ".a")
 _INDEX = "-fthinlto-index="
 HINT = "compile with -Xclang -fembed-bitcode=all"
@@ -62,13 +63,17 @@ def in_params(path: Path, base: Path) -> list[Path]:
 
 
 def inputs(files: Iterable[Path], settings: Settings) -> list[Input]:
-    found: list[Input] = []
-    for path in dict.fromkeys(files):
-        if _magic(path) == _ARCHIVE_MAGIC:
-            found += _archive(path, settings)
+    found: dict[str, Input] = {}
+    for path in files:
+        magic = _magic(path)
+        if magic == _ARCHIVE_MAGIC:
+            each = _archive(path, settings)
+        elif magic == _THIN_ARCHIVE_MAGIC:
+            each = _thin_archive(path, settings)
         else:
-            found.append(_object(path, settings))
-    return found
+            each = [_object(path, settings)]
+        found.update((one.source, one) for one in each)
+    return list(found.values())
 
 
 def _magic(path: Path) -> bytes:
@@ -88,20 +93,33 @@ def _object(path: Path, settings: Settings) -> Input:
 
 def _archive(path: Path, settings: Settings) -> list[Input]:
     try:
-        members = run([settings.tools.ar, "t", str(path)]).decode(errors="surrogateescape")
+        members = _members(path, settings)
     except ToolError as error:
         return [_broken(relative(path, settings.base), path, str(error))]
     counts: dict[str, int] = {}
     found = []
-    for member in members.splitlines():
+    for member in members:
         counts[member] = counts.get(member, 0) + 1
         found.append(_member(path, member, counts[member], settings))
     return found
 
 
+def _thin_archive(path: Path, settings: Settings) -> list[Input]:
+    """Such an archive only names its members."""
+    try:
+        return [_object(Path(member), settings) for member in _members(path, settings)]
+    except ToolError as error:
+        return [_broken(relative(path, settings.base), path, str(error))]
+
+
+def _members(path: Path, settings: Settings) -> list[str]:
+    listed = run([settings.tools.ar, "t", str(path)])
+    return listed.decode(errors="surrogateescape").splitlines()
+
+
 def _member(path: Path, member: str, count: int, settings: Settings) -> Input:
     def get(scratch: Path) -> Path:
-        if count == 1:  # as thin archives can have it, too
+        if count == 1:
             content = scratch / "member.o"
             content.write_bytes(run([settings.tools.ar, "p", str(path), member]))
             return content
