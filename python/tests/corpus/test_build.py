@@ -141,6 +141,13 @@ def test_a_source_whose_bitcode_cannot_be_made_is_listed(make_project, tmp_path,
     assert "helper.c: clang-19: error: argument to '-x' is missing" in said.err
 
 
+def test_names_for_a_standard_choose_it(make_project, tmp_path, cbridge):
+    (make_project / "old.c").write_text("int inline = 1;\n")
+    said = cbridge("build", "-o", tmp_path / "c", "--", "sh", "-c", "c99 -c old.c || c89 -c old.c")
+    assert "error: expected identifier" in said.err  # of c99
+    assert said.status == 0
+
+
 def test_only_a_compile_from_standard_input_reads_it(make_project, tmp_path):
     """`-` can be an output, too; what nobody writes would be waited for."""
     _wrapper.write(tmp_path / "bin", tmp_path / "stage", Toolchain.find(), make_project, [])

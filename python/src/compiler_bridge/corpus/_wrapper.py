@@ -30,6 +30,10 @@ case ${0##*/} in
   *++*) driver=@CXX@ ;;
   *) driver=@CC@ ;;
 esac
+case ${0##*/} in
+  c89) set -- -std=c90 "$@" ;;
+  c99) set -- -std=c99 "$@" ;;
+esac
 stage=@STAGE@
 capture() {
   action=$1
