@@ -12,7 +12,7 @@ def test_files_and_their_options_go():
         *("-cc1", "-triple", "x86_64-pc-linux-gnu", "-emit-obj", "-main-file-name", "a.c"),
         *("-target-cpu", "x86-64", "-dependency-file", "a.d", "-MT", "a.o", "-sys-header-deps"),
         *("-D", "X=1", "-DY=2", "-I", "include", "-Iother", "-internal-isystem", "/usr/include"),
-        *("-fdebug-compilation-dir=/home/me", "-resource-dir", "/usr/lib/clang/19"),
+        *("-fdebug-compilation-dir=/build/here", "-resource-dir", "/usr/lib/clang/19"),
         *("-fprofile-instrument-use-path=a.profdata", "-coverage-notes-file=a.gcno"),
         *("-Oz", "-Wall", "-Werror=format", "-vectorize-slp", "-o", "a.o", "-x", "c", "a.c"),
     ]
@@ -29,6 +29,17 @@ def test_plugins_and_embedding_go_and_other_options_of_llvm_stay():
         *("-fthinlto-index=a.thinlto.bc", "-fembed-bitcode=all", "-mllvm", "-regalloc=greedy"),
     ]
     assert _cc1.code_generation(words) == ["-mllvm", "-regalloc=greedy"]
+
+
+def test_policies_go():
+    """Replayed without its host, an interactive one would never end."""
+    options = [
+        *("-enable-ml-inliner=release", "-inliner-interactive-channel-base=/tmp/x"),
+        *("-regalloc-enable-advisor=release", "-regalloc-evict-interactive-channel-base=/tmp/x"),
+        *("-cbridge-inline-model=native:inline", "-inline-threshold=5"),
+    ]
+    words = ["-cc1"] + [word for option in options for word in ("-mllvm", option)]
+    assert _cc1.code_generation(words) == ["-mllvm", "-inline-threshold=5"]
 
 
 @pytest.mark.parametrize("inputs", [["a.c"], ["-"], ["a b.c", "b.c"]])

@@ -101,6 +101,20 @@ def test_a_second_run_knows_what_is_done(tmp_path, bitcode):
     assert corpus.module("one.o").bitcode.read_bytes() == (tmp_path / "two.c.bc").read_bytes()
 
 
+def test_an_input_that_only_seems_to_have_changed_keeps_its_module(tmp_path, bitcode):
+    one = bitcode("one.c", ONE)
+    with CorpusWriter(tmp_path / "c") as writer:
+        writer.add("one.o", one, COMMAND, source="s", stamp="1")
+        writer.add("same.o", one, COMMAND, source="t", stamp="1")
+        again = writer.attempt(
+            "one.o", "s", "2", lambda: writer.add("one.o", one, COMMAND, source="s", stamp="2")
+        )
+        assert again is None
+        assert writer.is_done("s", "2")
+        assert writer.is_done("t", "1")
+    assert Corpus.open(tmp_path / "c").names == ("one.o",)
+
+
 def test_modules_whose_files_are_gone_are_made_again(tmp_path, bitcode):
     with CorpusWriter(tmp_path / "c") as writer:
         writer.add("one.o", bitcode("one.c", ONE), COMMAND, source="s", stamp="1")

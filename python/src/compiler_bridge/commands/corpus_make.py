@@ -43,7 +43,7 @@ skipped.txt of the corpus."""
 def extract(words: list[str]) -> int:
     parser = Parser("corpus extract", _EXTRACT)
     parser.add_argument("input", metavar="INPUT")
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="the corpus")
+    _add_output(parser)
     parser.add_argument("--kind", choices=KINDS, help="what INPUT is (default: recognised)")
     parser.add_argument(
         "--base",
@@ -67,6 +67,21 @@ def extract(words: list[str]) -> int:
     return run_corpus(parser, words, _extract)
 
 
+def _add_output(parser: Parser) -> None:
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="the corpus")
+    parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        metavar="CORPUS",
+        help="leave out modules that are in another corpus, say the one for training",
+    )
+
+
+def _without(arguments: argparse.Namespace) -> list[Path]:
+    return [Path(name) for name in arguments.without]
+
+
 def _pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
@@ -82,6 +97,7 @@ def _extract(arguments: argparse.Namespace) -> int:
         Path(arguments.base) if arguments.base else None,
         arguments.match,
         arguments.extra,
+        _without(arguments),
         arguments.jobs,
     )
     tally = extract_modules(what, Toolchain.find(arguments.clang))
@@ -91,8 +107,8 @@ def _extract(arguments: argparse.Namespace) -> int:
 _BUILD = """\
 Runs a build whose compilers, whatever it calls them (CC, CXX; cc, gcc, clang, c++, g++, clang++ in
 PATH), are clang, and keep the bitcode of what they compile. What a configure script tries is not
-kept; arguments that only GCC knows are left out. The build itself gets what it asks for, and its
-exit status is that of this command.
+kept. A compile that fails is tried once more without arguments that only GCC knows, and without
+-Werror. The build itself gets what it asks for, and its exit status is that of this command.
   cbridge corpus build -o DIR -- make -j4
   cbridge corpus build -o DIR -- sh -c './configure && make'
 Only what is compiled is seen: run `make clean` before, if it has been built already."""
@@ -101,7 +117,7 @@ Only what is compiled is seen: run `make clean` before, if it has been built alr
 def build(words: list[str]) -> int:
     parser = Parser("corpus build", _BUILD, usage="%(prog)s [options] -o DIR -- COMMAND...")
     parser.add_argument("command", nargs="+", metavar="COMMAND", help="what builds")
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="the corpus")
+    _add_output(parser)
     add_extra(
         parser,
         "a further argument for the bitcode, several times for several, such as --clang-arg=-Oz: "
@@ -118,7 +134,8 @@ def _build(arguments: argparse.Namespace) -> int:
     what = Build(Path.cwd(), extra=arguments.extra, jobs=arguments.jobs)
     if shutil.which(arguments.command[0]) is None:
         raise CorpusError(f"there is no program {arguments.command[0]!r}")
-    with CorpusWriter(output, thinlto=False, tools=tools) as writer:
+    others = _without(arguments)
+    with CorpusWriter(output, thinlto=False, without=others, tools=tools) as writer:
         status, tally = build_modules(writer, tools, what, arguments.command)
     reported = _report(output, tally)
     if status:
@@ -137,7 +154,7 @@ logs/PACKAGE.log of the corpus. Names of modules start with the package's."""
 def fetch(words: list[str]) -> int:
     parser = Parser("corpus fetch", _FETCH)
     parser.add_argument("packages", nargs="+", metavar="PACKAGE", help="names of source packages")
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="the corpus")
+    _add_output(parser)
     add_extra(
         parser,
         "an argument of the driver for the bitcode, several times for several (default: -Oz -g0)",
@@ -171,22 +188,24 @@ def _fetch(arguments: argparse.Namespace) -> int:
         arguments.extra or ["-Oz", "-g0"],
         Path(arguments.sources) if arguments.sources else None,
         Path(arguments.work) if arguments.work else None,
+        _without(arguments),
         arguments.jobs,
         arguments.timeout,
     )
     total = Tally()
-    failed = {}
+    failed = []
     with closing(fetch_packages(what, Toolchain.find(arguments.clang))) as packages:
-        for name, result in packages:
-            if isinstance(result, str):
-                failed[name] = result
-            else:
-                print(f"{name}: {_describe(result)}", flush=True)
-                total += result
+        for package in packages:
+            if package.tally is None:
+                failed.append(package)
+                continue
+            trouble = f"; but {package.trouble}" if package.trouble else ""
+            print(f"{package.name}: {_describe(package.tally)}{trouble}", flush=True)
+            total += package.tally
     status = _report(what.output, total)
     if failed:
         print(f"{plural(len(failed), 'package')} failed:", file=sys.stderr)
-        print_some((f"{name}: {why}" for name, why in failed.items()), "")
+        print_some((f"{package.name}: {package.trouble}" for package in failed), "")
         return 1
     return status
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ..corpus import BUILT, CLANG, DUPLICATE, SKIPPED, Corpus, CorpusError, Entry, Toolchain
@@ -30,7 +32,8 @@ def run_corpus(
 
     def checked(arguments: argparse.Namespace) -> int:
         try:
-            return command(arguments)
+            with _interrupted_by_sigterm():
+                return command(arguments)
         except CorpusError as error:
             return complain(str(error))
         except KeyboardInterrupt:
@@ -38,6 +41,20 @@ def run_corpus(
             return INTERRUPTED
 
     return run(parser, words, checked)
+
+
+@contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """So that what was started ends, too, and what was taken is kept."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def add_jobs(parser: Parser) -> None:

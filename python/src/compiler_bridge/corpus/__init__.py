@@ -7,7 +7,7 @@ for module in corpus.Corpus.open("training"):
 from ._build import Build, build_modules
 from ._errors import CorpusError
 from ._extract import KINDS, Extraction, extract_modules
-from ._fetch import Fetch, fetch_packages
+from ._fetch import Fetch, Package, fetch_packages
 from ._inputs import Tally
 from ._journal import BUILT, DUPLICATE, KEPT, SKIPPED, Entry, history
 from ._layout import CLANG, Corpus, Module
@@ -32,6 +32,7 @@ __all__ = [
     "Fetch",
     "Module",
     "Outcome",
+    "Package",
     "Tally",
     "Toolchain",
     "build_modules",

@@ -51,7 +51,7 @@ class Apt:
 
     def update(self) -> None:
         try:
-            self._run(["update"], None)
+            self._run(["update"])
         except ToolError as error:
             raise CorpusError(f"cannot update the lists of packages: {error}") from None
 
@@ -64,11 +64,8 @@ class Apt:
             raise CorpusError(f"the source package has {len(folders)} folders")
         return folders[0]
 
-    def _run(self, words: Sequence[str], cwd: Path | None) -> None:
-        try:
-            run([*self._command, *words], cwd, merge_stderr=True)
-        except ToolError as error:
-            raise ToolError(re.sub(r"^apt-get: (E: )?", "apt-get: ", str(error))) from None
+    def _run(self, words: Sequence[str], cwd: Path | None = None) -> None:
+        run([*self._command, *words], cwd, merge_stderr=True)
 
 
 def system_sources() -> str:

@@ -4,8 +4,8 @@ A script that imports little, since it runs for every file. Never fails the buil
 it.
 
     _capture.py keep STAGE DRIVER WORD...     after a compile that went well
-    _capture.py retry STAGE DRIVER WORD...    after one that failed: once more, without what only
-                                              GCC knows, if that is why
+    _capture.py retry STAGE DRIVER WORD...    after one that failed: once more, without options that
+                                              clang does not know, and without -Werror
 
 STAGE/settings has the folder that modules are named after, and arguments to add. Per source that
 is compiled, STAGE gets a FILE.bc, and then a FILE.job: the name of the module and cc1's arguments;
@@ -43,7 +43,12 @@ def _keep(stage: str, driver: str, words: list[str]) -> None:
     with open(os.path.join(stage, "settings"), "rb") as file:
         root, *extra = (os.fsdecode(word) for word in file.read().split(b"\0"))
     scratch = os.path.join(stage, f"{os.getpid()}.log")
-    planned, _ = _jobs.plan(lambda each: _run([driver, *each], scratch), words + extra)
+    try:
+        planned, _ = _jobs.plan(lambda each: _run([driver, *each], scratch), words + extra)
+    except _jobs.DriverError as error:
+        planned = []
+        name = os.path.relpath(words[-1], root)
+        _write(os.path.join(stage, f"{_now()}-{os.getpid()}.failed"), [name, str(error)])
     for number, job in enumerate(planned):
         # The order of names is that of compiles: of two, the later is what the build uses.
         stem = os.path.join(stage, f"{_now()}-{os.getpid()}-{number}")
@@ -66,9 +71,11 @@ def _retry(stage: str, driver: str, words: list[str]) -> int:
         os.unlink(scratch)
     except (OSError, ValueError):
         return 1
+    # Clang warns of other things than GCC, and of options for warnings that it does not have.
+    rejected += [word for word in words if word.startswith("-Werror") or word == "-pedantic-errors"]
     if not rejected:
         return 1
-    print(f"cbridge: without {' '.join(rejected)}, which clang does not know", file=sys.stderr)
+    print(f"cbridge: once more for clang, without {' '.join(rejected)}", file=sys.stderr)
     rest = [word for word in words if word not in rejected]
     status = _spawn([driver, *rest], [])
     if status == 0:

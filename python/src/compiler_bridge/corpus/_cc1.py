@@ -88,8 +88,23 @@ _DROPPED_PREFIXES = (
     "-show-includes",
     "-W",
 )
-# Values of -mllvm that go the same way.
-_DROPPED_LLVM = ("-load", "-lto-embed-bitcode", "-thinlto-assume-merged")
+# Values of -mllvm that go the same way, and those that choose a policy, which is up to whoever
+# compiles the module again; without its host, an interactive one would wait forever.
+_DROPPED_LLVM = (
+    "-load",
+    "-lto-embed-bitcode",
+    "-thinlto-assume-merged",
+    "-cbridge-",
+    "-enable-ml-inliner",
+    "-inliner-interactive-",
+    "-ml-inliner-",
+    "-training-log",
+    "-regalloc-enable-",
+    "-regalloc-evict-interactive-",
+    "-regalloc-priority-interactive-",
+    "-regalloc-training-log",
+    "-regalloc-priority-training-log",
+)
 
 # What only sources need; bitcode has gone through it. They hold the paths of a machine.
 _SOURCE_ONLY = _set(

@@ -96,17 +96,20 @@ def compile_to_bitcode(driver: str, words: list[str], cwd: Path, bitcode: Path) 
         raise CorpusError(f"{cwd}: there is no such directory")
 
     def ask(question: list[str]) -> tuple[int, str]:
-        done = subprocess.run(
-            [driver, *question],
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            timeout=DEADLINE,
-            encoding="utf-8",
-            errors="surrogateescape",
-            check=False,
-        )
+        try:
+            done = subprocess.run(
+                [driver, *question],
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                timeout=DEADLINE,
+                encoding="utf-8",
+                errors="surrogateescape",
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise CorpusError(f"{driver} took more than {DEADLINE:.0f} s") from None
         return done.returncode, done.stderr
 
     try:

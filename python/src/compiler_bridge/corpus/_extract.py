@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,6 +30,7 @@ class Extraction:
     """What names are relative to; where the build ran."""
     match: re.Pattern[str] | None = None
     extra: list[str] = field(default_factory=list)
+    without: Sequence[Path] = ()
     jobs: int = 1
 
 
@@ -42,7 +44,7 @@ def recognised(path: Path) -> str:
         return COMMANDS if (path / "compile_commands.json").exists() else OBJECTS
     if path.suffix == ".json":
         return COMMANDS
-    return OBJECTS if path.suffix in (".o", ".a", ".obj", ".lo") else PARAMS
+    return OBJECTS if path.suffix in _objects.SUFFIXES else PARAMS
 
 
 def extract_modules(what: Extraction, tools: Toolchain) -> Tally:
@@ -53,7 +55,9 @@ def extract_modules(what: Extraction, tools: Toolchain) -> Tally:
     if not found:
         raise CorpusError(f"{what.path}: {_NOTHING[kind]}")
     override = _local_thinlto_command(tools, what.extra) if kind == THINLTO else None
-    with CorpusWriter(what.output, thinlto=thinlto, override=override, tools=tools) as writer:
+    with CorpusWriter(
+        what.output, thinlto=thinlto, override=override, without=what.without, tools=tools
+    ) as writer:
         return add_all("extracting", writer, found, what.jobs)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,20 +36,31 @@ class Fetch:
     """A list of apt to use instead of the system's."""
     work: Path | None = None
     """Where to unpack and build, and to leave it; none: in a folder that is removed."""
+    without: Sequence[Path] = ()
+    """Corpora whose modules this one must not have."""
     jobs: int = 1
     timeout: float = 1800.0
     """Of a package's build, in seconds."""
 
 
-def fetch_packages(what: Fetch, tools: Toolchain) -> Generator[tuple[str, Tally | str], None, None]:
-    """Per package what was kept of it, or why there is nothing; first those that are there."""
-    with CorpusWriter(what.output, thinlto=False, tools=tools) as writer:
-        # What a killed build has left: of which package, nobody knows.
-        shutil.rmtree(writer.directory / _build.STAGE, ignore_errors=True)
+@dataclass(frozen=True)
+class Package:
+    """What became of a package."""
+
+    name: str
+    tally: Tally | None
+    """None if there is nothing of it."""
+    trouble: str = ""
+    """What of its build went wrong."""
+
+
+def fetch_packages(what: Fetch, tools: Toolchain) -> Generator[Package, None, None]:
+    """One after the other; first those that are there."""
+    with CorpusWriter(what.output, thinlto=False, without=what.without, tools=tools) as writer:
         version = stamp(*what.extra)
         names = dict.fromkeys(what.packages)
         missing = [name for name in names if not writer.is_done(f"package {name}", version)]
-        yield from ((name, Tally()) for name in names if name not in missing)
+        yield from (Package(name, Tally()) for name in names if name not in missing)
         if not missing:
             return
         with _work_folder(what.work) as work:
@@ -56,9 +69,9 @@ def fetch_packages(what: Fetch, tools: Toolchain) -> Generator[tuple[str, Tally 
             progress = Progress("fetching", len(missing))
             try:
                 for name in missing:
-                    result = _package(name, what, writer, tools, apt, work, version)
+                    package = _package(name, what, writer, tools, apt, work, version)
                     progress.clear()
-                    yield name, result
+                    yield package
                     progress.advance(name)
             finally:
                 progress.close()
@@ -85,32 +98,48 @@ def _package(
     apt: Apt,
     work: Path,
     version: str,
-) -> Tally | str:
+) -> Package:
     source = f"package {name}"
     folder = work / name
+    # What a killed build has left: of which package, nobody knows.
+    stage = writer.directory / _build.STAGE
     try:
-        shutil.rmtree(folder, ignore_errors=True)
+        for leftover in (folder, stage):
+            shutil.rmtree(leftover, ignore_errors=True)
         unpacked = apt.source(name, folder)
+        settle(unpacked)
         build = Build(unpacked, f"{name}/", what.extra, what.jobs)
         trouble = _run_steps(name, what, writer, tools, build)
         tally = _build.collect(writer, build)
     except (CorpusError, OSError) as error:
         writer.skip(name, str(error), source=source, stamp=version)
-        return str(error)
+        return Package(name, None, str(error))
     finally:
+        shutil.rmtree(stage, ignore_errors=True)
         if what.work is None:
             shutil.rmtree(folder, ignore_errors=True)
-    found = tally.kept + tally.duplicates + tally.unchanged
-    if trouble and not found:
-        writer.skip(name, trouble, source=source, stamp=version)
-        return trouble
-    if not found:
-        why = "its build compiled no C or C++"
+    if tally == Tally():
+        why = trouble or "its build compiled no C or C++"
         writer.skip(name, why, source=source, stamp=version)
-        return why
+        return Package(name, None, why)
     # What does not build for want of a library would not do so next time.
     writer.note(Entry(source, version, BUILT, name, trouble))
-    return tally
+    return Package(name, tally, trouble)
+
+
+# Each is generated from those before it.
+_GENERATED = ("aclocal.m4", "configure", "config*h*in", "Makefile.in")
+
+
+def settle(folder: Path) -> None:
+    """Makes what autotools have generated newer than its sources, which Debian's patches touch: the
+    tools themselves need not be there."""
+    now = time.time_ns()
+    for place, pattern in enumerate(_GENERATED):
+        moment = now + place * 1_000_000
+        for parent, _, files in os.walk(folder):
+            for name in fnmatch.filter(files, pattern):
+                os.utime(os.path.join(parent, name), ns=(moment, moment))
 
 
 def _run_steps(name: str, what: Fetch, writer: CorpusWriter, tools: Toolchain, build: Build) -> str:
@@ -125,6 +154,8 @@ def _run_steps(name: str, what: Fetch, writer: CorpusWriter, tools: Toolchain, b
     ):
         # The objects are of no use: they should be there soon.
         environment.update(CFLAGS="-O0", CXXFLAGS="-O0", LC_ALL="C", MAKEFLAGS="")
+        environment.update(MAKEINFO="true", HELP2MAN="true")  # and nobody reads manuals here
+        environment.update(FORCE_UNSAFE_CONFIGURE="1")  # GNU's, for root
         for step in chosen.steps:
             values = {"jobs": str(what.jobs), "cc": environment["CC"]}
             command = [word.format(**values) for word in step]
@@ -135,5 +166,14 @@ def _run_steps(name: str, what: Fetch, writer: CorpusWriter, tools: Toolchain, b
             except CorpusError as error:
                 return f"{os.path.basename(command[0])}: {error}"
             if status:
-                return f"{os.path.basename(command[0])} failed; see {log.name}"
+                return (
+                    f"{os.path.basename(command[0])} failed{_last_error(log.name)}; see {log.name}"
+                )
     return ""
+
+
+def _last_error(log: str) -> str:
+    """The line of a log that tells most; usually why the build ended."""
+    with open(log, encoding="utf-8", errors="replace") as file:
+        errors = [line.strip() for line in file if "error:" in line]
+    return f": {errors[-1]}" if errors else ""

@@ -21,6 +21,8 @@ from ._writer import CorpusWriter
 
 _BITCODE_MAGIC = b"BC\xc0\xde"
 _ARCHIVE_MAGIC = b"!<arch>\n"
+_THIN_ARCHIVE_MAGIC = b"!<thin>\n"
+SUFFIXES = (".o", ".obj", ".a")
 _INDEX = "-fthinlto-index="
 HINT = "compile with -Xclang -fembed-bitcode=all"
 
@@ -40,9 +42,9 @@ def in_directory(directory: Path) -> list[Path]:
         Path(folder) / name
         for folder, _, names in os.walk(directory)
         for name in names
-        if name.endswith((".o", ".obj", ".a", ".lo"))
+        if name.endswith(SUFFIXES)
     ]
-    return sorted(path for path in found if _magic(path)[:4] != b"# .l")  # libtool's texts
+    return sorted(found)
 
 
 def in_params(path: Path, base: Path) -> list[Path]:
@@ -54,24 +56,24 @@ def in_params(path: Path, base: Path) -> list[Path]:
     files = []
     after = ""
     for line in lines:
-        if (
-            after != "-o"
-            and not line.startswith("-")
-            and line.endswith((".o", ".obj", ".a", ".lo"))
-        ):
+        if after != "-o" and not line.startswith("-") and line.endswith(SUFFIXES):
             files.append(base / line)
         after = line
     return files
 
 
 def inputs(files: Iterable[Path], settings: Settings) -> list[Input]:
-    found: list[Input] = []
-    for path in dict.fromkeys(files):
-        if _magic(path) == _ARCHIVE_MAGIC:
-            found += _archive(path, settings)
+    found: dict[str, Input] = {}
+    for path in files:
+        magic = _magic(path)
+        if magic == _ARCHIVE_MAGIC:
+            each = _archive(path, settings)
+        elif magic == _THIN_ARCHIVE_MAGIC:
+            each = _thin_archive(path, settings)
         else:
-            found.append(_object(path, settings))
-    return found
+            each = [_object(path, settings)]
+        found.update((one.source, one) for one in each)
+    return list(found.values())
 
 
 def _magic(path: Path) -> bytes:
@@ -91,24 +93,39 @@ def _object(path: Path, settings: Settings) -> Input:
 
 def _archive(path: Path, settings: Settings) -> list[Input]:
     try:
-        members = run([settings.tools.ar, "t", str(path)]).decode(errors="surrogateescape")
+        members = _members(path, settings)
     except ToolError as error:
         return [_broken(relative(path, settings.base), path, str(error))]
     counts: dict[str, int] = {}
     found = []
-    for member in members.splitlines():
+    for member in members:
         counts[member] = counts.get(member, 0) + 1
         found.append(_member(path, member, counts[member], settings))
     return found
 
 
+def _thin_archive(path: Path, settings: Settings) -> list[Input]:
+    """Such an archive only names its members."""
+    try:
+        return [_object(Path(member), settings) for member in _members(path, settings)]
+    except ToolError as error:
+        return [_broken(relative(path, settings.base), path, str(error))]
+
+
+def _members(path: Path, settings: Settings) -> list[str]:
+    listed = run([settings.tools.ar, "t", str(path)])
+    return listed.decode(errors="surrogateescape").splitlines()
+
+
 def _member(path: Path, member: str, count: int, settings: Settings) -> Input:
     def get(scratch: Path) -> Path:
-        # Archives may have several members of one name, and thin ones only have the path.
-        content = scratch / "member.o"
-        printed = ["pN", str(count)] if count > 1 else ["p"]
-        content.write_bytes(run([settings.tools.ar, *printed, str(path), member]))
-        return content
+        if count == 1:
+            content = scratch / "member.o"
+            content.write_bytes(run([settings.tools.ar, "p", str(path), member]))
+            return content
+        chosen = ["xN", str(count), "--output", str(scratch), str(path), member]
+        run([settings.tools.ar, *chosen])
+        return scratch / os.path.basename(member)
 
     again = f"~{count}" if count > 1 else ""
     name = f"{relative(path, settings.base)}/{os.path.basename(member)}{again}"

@@ -98,8 +98,8 @@ def complaint(said: bytes, status: int) -> str:
     """The line that tells what was wrong."""
     lines = [line.strip() for line in said.decode(errors="replace").splitlines() if line.strip()]
     for line in lines:
-        if "error:" in line:
-            return line
+        if "error:" in line or line.startswith("E: "):  # apt's
+            return line.removeprefix("E: ")
     if status < 0:
         return f"died of signal {-status}"
     return lines[0] if lines else f"exit status {status}"

@@ -8,6 +8,7 @@ is wanted, which takes two more runs of clang anyway.
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shlex
 import sys
@@ -17,8 +18,10 @@ from . import _capture
 from ._tools import Toolchain
 
 _NAMES = ("cc", "c89", "c99", "gcc", "clang", "c++", "g++", "clang++")
-# Such as x86_64-linux-gnu-gcc, gcc-12, clang++-19.
-_OTHER_NAMES = re.compile(r"(\w+-linux-gnu-)?(gcc|g\+\+|clang|clang\+\+)(-\d+(\.\d+)*)?")
+# Such as x86_64-linux-gnu-gcc, gcc-12, clang++-19; but none for another machine.
+_OTHER_NAMES = re.compile(
+    rf"({platform.machine()}-linux-gnu-)?(gcc|g\+\+|clang|clang\+\+)(-\d+(\.\d+)*)?"
+)
 
 _SCRIPT = """\
 #!/bin/sh
@@ -26,6 +29,10 @@ _SCRIPT = """\
 case ${0##*/} in
   *++*) driver=@CXX@ ;;
   *) driver=@CC@ ;;
+esac
+case ${0##*/} in
+  c89) set -- -std=c90 "$@" ;;
+  c99) set -- -std=c99 "$@" ;;
 esac
 stage=@STAGE@
 capture() {
@@ -38,8 +45,12 @@ capture() {
 case $PWD/ in
   */CMakeFiles/* | */meson-private/* | */.conf_check_*/*) exec "$driver" "$@" ;;
 esac
-sources= stdin=
+sources='' stdin='' before=''
 for word do
+  case $before in
+    -o | -MF | -MT | -MQ) before='' && continue ;;
+  esac
+  before=$word
   case $word in
     -E | -M | -MM | -fsyntax-only | -cc1 | -cc1as | '-###') exec "$driver" "$@" ;;
     *conftest* | *CMakeScratch* | *CMakeTmp* | */CMakeFiles/*/CompilerId* | *meson-private* | \\

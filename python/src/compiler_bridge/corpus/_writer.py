@@ -9,6 +9,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
@@ -36,9 +37,14 @@ class CorpusWriter:
         *,
         thinlto: bool | None = None,
         override: Sequence[str] | None = None,
+        without: Sequence[Path] = (),
         tools: Toolchain | None = None,
     ) -> None:
-        """`thinlto` must be as in the corpus that is there; None: as it is, false for a new one."""
+        """`thinlto` must be as in the corpus that is there; None: as it is, false for a new one.
+
+        What is in one of the corpora `without` counts as a duplicate, so that a policy is not
+        judged on what it was trained on.
+        """
         self.directory = Path(directory)
         self._tools = tools or Toolchain.find(CLANG)
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -55,6 +61,7 @@ class CorpusWriter:
         self._lock = threading.Lock()
         self._journal = Journal(self.directory)
         try:
+            self._elsewhere = self._modules_of(without)
             self._entries = _journal.read(self.directory)
             self._adopt(present)
         except BaseException:
@@ -64,6 +71,27 @@ class CorpusWriter:
 
     def _has_description(self) -> bool:
         return (self.directory / DESCRIPTION).exists()
+
+    def _modules_of(self, corpora: Sequence[Path]) -> dict[str, str]:
+        """Fingerprint -> name, of other corpora."""
+        found = {}
+        for directory in corpora:
+            directory = directory.resolve()
+            corpus = Corpus.open(directory)
+            if directory == self.directory.resolve():
+                raise CorpusError(f"{directory}: cannot be made without what it has itself")
+            known = {
+                entry.name: entry.detail
+                for entry in _journal.history(directory)
+                if entry.result == KEPT
+            }
+            for module in corpus:
+                command = () if module.override else module.command
+                fingerprint = known.get(module.name) or self._fingerprint(
+                    module.bitcode, list(command)
+                )
+                found[fingerprint] = f"{directory}/{module.name}"
+        return found
 
     def _adopt(self, present: Corpus | None) -> None:
         """Modules that another tool has put there, and what is gone since."""
@@ -80,21 +108,18 @@ class CorpusWriter:
                 fingerprint = self._fingerprint(module.bitcode, list(command))
                 self._note(Entry(f"module {module.name}", "", KEPT, module.name, fingerprint))
         self._names = {
-            entry.name: entry for entry in self._entries.values() if self._is_kept(entry)
+            entry.name: entry for entry in self._entries.values() if entry.result == KEPT
         }
         self._fingerprints = {entry.detail: name for name, entry in self._names.items()}
 
     def _drop_orphans(self, names: set[str]) -> None:
         """A duplicate whose module is gone has to be looked at again."""
+        elsewhere = set(self._elsewhere.values())
         self._entries = {
             source: entry
             for source, entry in self._entries.items()
-            if entry.result != DUPLICATE or entry.name in names
+            if entry.result != DUPLICATE or entry.name in names or entry.name in elsewhere
         }
-
-    @staticmethod
-    def _is_kept(entry: Entry) -> bool:
-        return entry.result == KEPT
 
     def _file(self, name: str, suffix: str) -> Path:
         return self.directory / f"{name}{suffix}"
@@ -126,8 +151,14 @@ class CorpusWriter:
         fingerprint = self._fingerprint(bitcode, list(command))
         source = source if source is not None else f"module {name}"
         with self._lock:
+            before = self._entries.get(source)
+            if before is not None and (before.result, before.detail) == (KEPT, fingerprint):
+                entry = replace(before, stamp=stamp)
+                self._store(entry.name, bitcode, command, thinlto_index)
+                self._note(entry)
+                return entry
             self._forget(source)
-            original = self._fingerprints.get(fingerprint)
+            original = self._fingerprints.get(fingerprint, self._elsewhere.get(fingerprint))
             if original is not None:
                 entry = Entry(source, stamp, DUPLICATE, original, name)
             else:
@@ -156,23 +187,16 @@ class CorpusWriter:
     def attempt(
         self, name: str, source: str, stamp: str, make: Callable[[], Entry]
     ) -> Entry | None:
-        """Runs what adds a module, unless that is done; what cannot be made is skipped."""
+        """Runs what adds a module, unless that is done; what cannot be made is skipped. None if all
+        is as before."""
         if self.is_done(source, stamp):
             return None
+        before = self._entries.get(source)
         try:
-            return make()
+            entry = make()
         except (CorpusError, OSError) as error:
             return self.skip(name, str(error), source=source, stamp=stamp)
-
-    @property
-    def skipped(self) -> list[Entry]:
-        with self._lock:
-            return [entry for entry in self._entries.values() if entry.result == SKIPPED]
-
-    @property
-    def names(self) -> list[str]:
-        with self._lock:
-            return sorted(self._names)
+        return None if before is not None and replace(before, stamp=stamp) == entry else entry
 
     def _note(self, entry: Entry) -> None:
         self._entries[entry.source] = entry
