@@ -43,6 +43,7 @@ cbridge_add_test(NAME runner_test
     ${Src}/runner/FeaturesTest.cpp
     ${Src}/runner/MLModelRunnerTest.cpp
     ${Src}/runner/ModelTest.cpp
+    ${Src}/runner/PassModelTest.cpp
   LABELS threads)
 
 # Needs CBRIDGE_TFLITE when it runs; its tests are skipped without.

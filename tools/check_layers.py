@@ -5,6 +5,7 @@ A layer is a folder of src/. A file may include its own layer and the layers bel
 subfolder, such as serdes/json/, are an implementation: only that subfolder and the layers that
 put things together (ASSEMBLERS) may include them; all others use the headers of the layer itself.
 Inside a module, INSIDE lists which of its folders may include which.
+Folders beside src/ include what BESIDE lists; their tests what they like.
 Headers of gRPC, protobuf and ONNX Runtime stay in their folders (FOREIGN). With --public, only the
 public headers are checked.
 """
@@ -49,6 +50,13 @@ INSIDE = {
         "method": {"", "wire", "proto"},
         "": {"wire", "method"},
     },
+}
+
+# Folders beside src/: the layers, and folders of their own kind, that each may include.
+BESIDE = {
+    "compilers/llvm/interactive": {"core", "os", "log"},
+    "tools/cbridge-clang": {"os", "interactive", "shared"},
+    "tools/shared": set(),
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"][^>"]*[>"])')
@@ -120,10 +128,24 @@ def check_layers() -> Iterator[str]:
                     yield f"{file.relative_to(ROOT)}:{number}: {name} belongs to {where}"
 
 
+def check_beside() -> Iterator[str]:
+    for folder, allowed in BESIDE.items():
+        for file in sorted((ROOT / folder).glob("*.*")):
+            if file.suffix not in {".h", ".cpp"} or file.stem.endswith(("Test", "FakeCompiler")):
+                continue
+            for number, name in includes(file):
+                first, slash, _ = name[1:-1].partition("/")
+                if name[0] == '"' and slash and first not in allowed:
+                    yield f"{file.relative_to(ROOT)}:{number}: {folder} may not include {name}"
+                if name.startswith("<llvm"):
+                    yield f"{file.relative_to(ROOT)}:{number}: {folder} knows nothing of {name}"
+
+
 def main() -> int:
     problems = list(check_public())
     if "--public" not in sys.argv[1:]:
         problems += check_layers()
+        problems += check_beside()
     for problem in problems:
         print(problem)
     return 1 if problems else 0

@@ -7,8 +7,8 @@
 #include <cbridge/TrainingLog.h>
 
 #include "core/AlignedBuffer.h"
-#include "core/Json.h"
 #include "log/LogHeader.h"
+#include "log/LogLine.h"
 #include "os/File.h"
 #include "os/Folder.h"
 
@@ -251,14 +251,11 @@ Status LogReader::State::readOutcome() {
   std::string_view Line;
   if (!In.line(Line))
     return end(true);
-  std::optional<uint64_t> Of;
-  JsonReader Reader(Line);
-  bool Read = Reader.object([&](std::string_view Key) {
-    return Key == "outcome" ? Reader.number(Of.emplace()) : Reader.skipValue();
-  });
-  if (!Read || !Reader.atEnd())
-    return malformed(At, Reader.status().message());
-  if (!Of || *Of != Record.Ordinal)
+  std::string Ignored; // the record still shows its context
+  Expected<LogLine> Said = LogLine::decode(Line, Ignored);
+  if (!Said)
+    return malformed(At, Said.status().message());
+  if (Said->Outcome != Record.Ordinal)
     return malformed(At, "expected the outcome of observation " +
                              std::to_string(Record.Ordinal));
   const TensorSpec &Score = *Header.Score;
@@ -284,19 +281,11 @@ Status LogReader::State::readNext(bool &Found) {
     std::string_view Line;
     if (!In.line(Line))
       return end(true);
-    JsonReader Reader(Line);
-    bool IsContext = false;
-    bool Read = Reader.object([&](std::string_view Key) {
-      if (Key == "context") {
-        IsContext = true;
-        return Reader.string(Context);
-      }
-      return Key == "observation" ? Reader.number(Ordinal.emplace())
-                                  : Reader.skipValue();
-    });
-    if (!Read || !Reader.atEnd())
-      return malformed(At, Reader.status().message());
-    if (!Ordinal && !IsContext)
+    Expected<LogLine> Said = LogLine::decode(Line, Context);
+    if (!Said)
+      return malformed(At, Said.status().message());
+    Ordinal = Said->Observation;
+    if (!Ordinal && !Said->NamesContext)
       return malformed(At, "expected a context or an observation");
   }
   Record.Context = Context;

@@ -30,6 +30,20 @@ cmake -S "$root/tests/install/consumer" -B "$work/cmake" -G Ninja -DCMAKE_PREFIX
 cmake --build "$work/cmake"
 "$work/cmake/consumer"
 
+say "cbridge new-pass, in clang"
+if find "$prefix" -name CompilerBridgePasses.so | grep -q .; then
+  (cd "$work" && "$prefix/bin/cbridge" new-pass Shrink)
+  cmake -S "$work/Shrink" -B "$work/Shrink/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix"
+  cmake --build "$work/Shrink/build"
+  shrunk() { # MODEL: how many kinds of functions are optimised for size
+    SHRINK_MODEL=$1 clang-19 -O2 -fpass-plugin="$work/Shrink/build/Shrink.so" -S -emit-llvm \
+      "$work/Shrink/example.c" -o - | grep -c '^attributes.* optsize' || true
+  }
+  [[ $(shrunk "") == 0 && $(shrunk constant:1) == 1 ]]
+else
+  echo "built without LLVM"
+fi
+
 say "cbridge_add_proto, and a server that knows nothing of us"
 if module_dir=$(dirname "$(find "$prefix" -name cbridge-grpc.so | grep .)"); then
   cmake -S "$root/examples/own-proto" -B "$work/own-proto" -G Ninja -DCMAKE_PREFIX_PATH="$prefix"

@@ -49,9 +49,12 @@ struct Command {
   int (*Run)(Span<const std::string> Arguments);
 };
 
+int doctor(Span<const std::string> Arguments);
 int logShow(Span<const std::string> Arguments);
 int logStats(Span<const std::string> Arguments);
 int logDiff(Span<const std::string> Arguments);
+int newPass(Span<const std::string> Arguments);
+int pluginPath(Span<const std::string> Arguments);
 
 /// Runs `python -m compiler_bridge` with these arguments, if Arguments[0] is a
 /// command that is written in Python; -1 if it is not.

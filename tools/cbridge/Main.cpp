@@ -44,7 +44,26 @@ bool isHelp(const std::string &Word) {
 int runLog(Span<const std::string> Arguments);
 
 const Command Commands[] = {
+    {"doctor", "tell what works here, and what is missing",
+     "usage: cbridge doctor\n\n"
+     "Tries clang, the plugin, the drop-in compiler, the runners, Python and "
+     "the models that the\nenvironment names, and tells what to do about what "
+     "does not work. Exit status: 0 if a model\ncan decide in clang, 1 if "
+     "not.\n",
+     doctor},
     {"log", "look at recorded decisions", "", runLog},
+    {"new-pass", "write an LLVM pass that asks a model, to begin with",
+     "usage: cbridge new-pass [-o FOLDER] NAME\n\n"
+     "Writes a small LLVM pass of class NAME that asks a model, and what is "
+     "needed to build it,\ninto a new folder NAME. Nothing that exists is "
+     "overwritten.\n\n"
+     "  -o FOLDER  write it there instead\n",
+     newPass},
+    {"plugin-path", "print where the plugin for a compiler is",
+     "usage: cbridge plugin-path llvm\n\n"
+     "Prints the file of the pass plugin, for opt-19 and clang-19:\n\n"
+     "  clang-19 -fpass-plugin=$(cbridge plugin-path llvm) ...\n",
+     pluginPath},
 };
 
 std::string listed(Span<const Command> Of) {
@@ -63,6 +82,17 @@ std::string names(Span<const Command> Of) {
   return Text;
 }
 
+/// One without a help text has commands of its own, each with its help.
+int runCommand(const Command &C, Span<const std::string> Arguments) {
+  if (!C.Help.empty())
+    for (const std::string &Word : Arguments)
+      if (isHelp(Word)) {
+        print(C.Help);
+        return Success;
+      }
+  return C.Run(Arguments);
+}
+
 int runLog(Span<const std::string> Arguments) {
   if (Arguments.empty() || isHelp(Arguments[0]) || Arguments[0] == "help") {
     print("usage: cbridge log COMMAND\n\n" + listed(LogCommands) +
@@ -70,15 +100,8 @@ int runLog(Span<const std::string> Arguments) {
     return Arguments.empty() ? Trouble : Success;
   }
   for (const Command &C : LogCommands)
-    if (C.Name == Arguments[0]) {
-      Span<const std::string> Rest = Arguments.subspan(1, Arguments.size() - 1);
-      for (const std::string &Word : Rest)
-        if (isHelp(Word)) {
-          print(C.Help);
-          return Success;
-        }
-      return C.Run(Rest);
-    }
+    if (C.Name == Arguments[0])
+      return runCommand(C, Arguments.subspan(1, Arguments.size() - 1));
   return fail("unknown command 'log " + Arguments[0] + "'; there are " +
               names(LogCommands));
 }
@@ -99,7 +122,7 @@ int run(Span<const std::string> Arguments) {
     return fail("unknown option '" + Arguments[0] + "'; see --help");
   for (const Command &C : Commands)
     if (C.Name == Arguments[0])
-      return C.Run(Arguments.subspan(1, Arguments.size() - 1));
+      return runCommand(C, Arguments.subspan(1, Arguments.size() - 1));
   if (int Result = runPythonCommand(Arguments); Result >= 0)
     return Result;
   return fail("unknown command '" + Arguments[0] + "'; see --help");

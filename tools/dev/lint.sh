@@ -12,7 +12,7 @@ check_tidy() {
     xargs -r ninja -C build/dev # headers that tools write
   # A finding in a header is reported once per file that includes it: show it once.
   run-clang-tidy-19 -p build/dev -j "$JOBS" -quiet -extra-arg=-Wno-unknown-warning-option \
-    "$PWD/(src|tests|examples|bench|tools)/" 2>&1 |
+    "$PWD/(src|compilers|tests|examples|bench|tools)/" 2>&1 |
     awk '/warnings? generated|^\[[ 0-9]+\/|^Running|^$/ { next } !seen[$0]++'
 }
 
@@ -33,7 +33,7 @@ cmd_lint() {
   need_onnxruntime_headers
   KEEP_GOING=true
   step "clang-format" check_format
-  step_once "clang-tidy" "$(hash_of .clang-tidy CMakeLists.txt CMakePresets.json cmake include src tests examples bench tools)" \
+  step_once "clang-tidy" "$(hash_of .clang-tidy CMakeLists.txt CMakePresets.json cmake compilers include src tests examples bench tools)" \
     check_tidy
   step "ruff check" .venv/bin/ruff check .
   step "ruff format" .venv/bin/ruff format --check .

@@ -4,13 +4,15 @@
 PKGS_BUILD=(g++ cmake ninja-build ccache)
 PKGS_EXAMPLES=(libflatbuffers-dev flatbuffers-compiler)
 PKGS_GRPC=(libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler)
+PKGS_LLVM=(llvm-19-dev)
+PKGS_PLUGIN_TESTS=(clang-19 lld-19 llvm-19 llvm-19-tools csmith libcsmith-dev make python3)
 PKGS_TESTS=(libgtest-dev openssl "${PKGS_EXAMPLES[@]}" "${PKGS_GRPC[@]}")
 TFLITE_VERSION=2.21.0-1.5.14
 PKGS_CLANG=(clang-19 libclang-rt-19-dev llvm-19)
 PKGS_CODEGEN=(clang-19 g++-aarch64-linux-gnu qemu-user-static) # what generated code is tried with
 PKGS_CORPUS=(clang-19 lld-19 llvm-19 dpkg-dev make) # what corpora are made with
 PKGS_SCORING=(clang-19 llvm-19 valgrind)
-PKGS_LINT=(clang-format-19 clang-tidy-19 shellcheck "${PKGS_TESTS[@]}")
+PKGS_LINT=(clang-format-19 clang-tidy-19 shellcheck "${PKGS_LLVM[@]}" "${PKGS_TESTS[@]}" "${PKGS_PLUGIN_TESTS[@]}")
 
 apt_install() {
   local sudo=()
@@ -149,11 +151,11 @@ install_package() {
 }
 
 need_package() {
-  need "${PKGS_BUILD[@]}" "${PKGS_GRPC[@]}"
+  need "${PKGS_BUILD[@]}" "${PKGS_LLVM[@]}" "${PKGS_GRPC[@]}"
   need_venv
   need_onnxruntime_headers
   step_once "python package" \
-    "$(hash_of CMakeLists.txt cmake include proto src tools/cbridge python/CMakeLists.txt python/src pyproject.toml README.md)" \
+    "$(hash_of CMakeLists.txt cmake compilers include proto src tools/cbridge python/CMakeLists.txt python/src pyproject.toml README.md)" \
     install_package
 }
 
@@ -178,11 +180,11 @@ configure_and_build() { # PRESET [TARGET...]
 need_preset() { # PRESET
   case $1 in
     dev)
-      need "${PKGS_BUILD[@]}" "${PKGS_TESTS[@]}"
+      need "${PKGS_BUILD[@]}" "${PKGS_LLVM[@]}" "${PKGS_TESTS[@]}" "${PKGS_PLUGIN_TESTS[@]}"
       need_frameworks # with TensorFlow, which compiles a model for the tests
       ;;
     release)
-      need "${PKGS_BUILD[@]}" "${PKGS_GRPC[@]}"
+      need "${PKGS_BUILD[@]}" "${PKGS_LLVM[@]}" "${PKGS_GRPC[@]}"
       need_venv # with onnx, which cbridge_add_model needs
       ;;
     asan | tsan)

@@ -9,6 +9,7 @@
 #include "channel/StreamChannel.h"
 #include "channel/pipe/Pipe.h"
 #include "channel/pipe/PipeFiles.h"
+#include "os/Fifo.h"
 #include "os/Lock.h"
 
 #include <cerrno>
@@ -69,18 +70,18 @@ Attempt tryConnect(Session &S, Status &Why) {
     // up behind an earlier one has not been noticed. Coming and going makes the
     // peer look again.
     if (Ours)
-      (void)openFifo(toPeer(Base), O_WRONLY);
+      (void)os::openFifo(toPeer(Base), O_WRONLY);
     Why = Status::error(StatusCode::Unavailable,
                         "pipe:" + Base + " is busy with another compiler");
     return Attempt::Taken;
   }
   // Open for reading as well, so that a write to a dead peer raises no SIGPIPE:
   // blocking that signal would cost two system calls per decision.
-  Expected<os::File> Write = openFifo(toPeer(Base), O_RDWR, &Errno);
+  Expected<os::File> Write = os::openFifo(toPeer(Base), O_RDWR, &Errno);
   if (!Write)
     return Errno == ENOENT ? Absent("its peer is gone")
                            : Failed(Write.status());
-  Expected<os::File> Read = openFifo(toCompiler(Base), O_RDONLY);
+  Expected<os::File> Read = os::openFifo(toCompiler(Base), O_RDONLY);
   if (!Read)
     return Failed(Read.status());
   // A peer that has come since makes FIFOs and lock file anew: we must not have

@@ -28,9 +28,6 @@ constexpr char Busy = 'B';
 
 char readState(const os::File &Lock);
 Status writeState(const os::File &Lock, char State);
-/// Opens a FIFO and makes room for large messages; refuses other files.
-Expected<os::File> openFifo(const std::string &Path, int Flags,
-                            int *Errno = nullptr);
 
 } // namespace cbridge::pipe
 

@@ -9,11 +9,11 @@
 #include "channel/StreamChannel.h"
 #include "channel/pipe/Pipe.h"
 #include "channel/pipe/PipeFiles.h"
+#include "os/Fifo.h"
 
 #include <cerrno>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace cbridge {
@@ -42,7 +42,6 @@ private:
   Status makeFifo(const std::string &Path);
   Status reopen();
   Expected<bool> recycle();
-  void drainReplies();
 
   std::string Base;
   size_t MaxMessage;
@@ -80,15 +79,8 @@ PipeListener::~PipeListener() {
 }
 
 Status PipeListener::makeFifo(const std::string &Path) {
-  struct stat Info;
-  if (::lstat(Path.c_str(), &Info) == 0) {
-    if (!S_ISFIFO(Info.st_mode))
-      return Status::error(StatusCode::Io,
-                           Path + " is in the way and is not a FIFO");
-    ::unlink(Path.c_str()); // left by a peer that died
-  }
-  if (::mkfifo(Path.c_str(), S_IRUSR | S_IWUSR) != 0)
-    return os::lastError(Path);
+  if (Status S = os::makeFifo(Path); !S)
+    return S;
   MadeFifos.push_back(Path);
   return Status();
 }
@@ -107,7 +99,7 @@ Status PipeListener::open() {
     return S;
   // Open for reading as well: otherwise it could not be opened before a
   // compiler reads, nor be emptied of answers that nobody fetched.
-  Expected<os::File> F = openFifo(toCompiler(Base), O_RDWR);
+  Expected<os::File> F = os::openFifo(toCompiler(Base), O_RDWR);
   if (!F)
     return F.status();
   Replies = std::move(*F);
@@ -119,17 +111,11 @@ Status PipeListener::open() {
 /// A FIFO whose writers have all left reports so until it is opened anew. The
 /// new end is open before the old one closes: compilers never find nobody.
 Status PipeListener::reopen() {
-  Expected<os::File> F = openFifo(toPeer(Base), O_RDONLY);
+  Expected<os::File> F = os::openFifo(toPeer(Base), O_RDONLY);
   if (!F)
     return F.status();
   Requests = std::move(*F);
   return Status();
-}
-
-void PipeListener::drainReplies() {
-  unsigned char Dropped[4096];
-  while (os::readSome(Replies.get(), Dropped).Kind == os::Transfer::Done) {
-  }
 }
 
 /// Makes the FIFOs clean for the next compiler, if the latest one is gone and
@@ -140,7 +126,7 @@ Expected<bool> PipeListener::recycle() {
   char State = readState(Lock);
   if (!os::hungUp(Requests.get()) || os::bytesAvailable(Requests.get()) > 0)
     return false;
-  drainReplies();
+  os::drainFifo(Replies.get());
   if (Status S = reopen(); !S)
     return S;
   if (State != Ready)

@@ -1,0 +1,53 @@
+//===- InlineFeatures.h - What an inlining model is told --------*- C++ -*-===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef CBRIDGE_PASSES_INLINEFEATURES_H
+#define CBRIDGE_PASSES_INLINEFEATURES_H
+
+#include <cbridge/MLModelRunner.h>
+
+#include <llvm/IR/PassManager.h>
+
+namespace llvm {
+class CallBase;
+struct InlineParams;
+} // namespace llvm
+
+namespace cbridge::passes {
+
+/// Features beyond LLVM's 38, in the order in which they follow those. They
+/// cost time to compute: only models that want them are given them.
+enum class ExtraFeature {
+  Default,   ///< inlining_default, int64: what LLVM's own heuristic decides
+  LoopDepth, ///< callsite_loop_depth, int64: loops around the call
+  Frequency, ///< callsite_frequency, float: of the call per call of its caller
+};
+
+/// Those that a comma-separated list of names, or 'all', selects. Fails with
+/// the name that is none.
+Expected<std::vector<ExtraFeature>> parseExtraFeatures(std::string_view List);
+/// Those that Model takes.
+std::vector<ExtraFeature> extraFeaturesOf(const Signature &Model);
+
+/// A second output that a model may have: how sure it is, for remarks.
+constexpr const char *ScoreName = "inlining_score";
+
+/// LLVM's features, then Extras; the decision, then the score if it is wanted.
+Signature inlineSignature(const std::vector<ExtraFeature> &Extras, bool Score);
+
+/// Fills the extra features for a call.
+void fillExtraFeatures(MLModelRunner &Runner,
+                       const std::vector<ExtraFeature> &Extras,
+                       llvm::CallBase &CB, llvm::FunctionAnalysisManager &FAM,
+                       const llvm::InlineParams &Params);
+
+/// What LLVM's own heuristic decides about a call.
+bool defaultDecision(llvm::CallBase &CB, llvm::FunctionAnalysisManager &FAM,
+                     const llvm::InlineParams &Params);
+
+} // namespace cbridge::passes
+
+#endif // CBRIDGE_PASSES_INLINEFEATURES_H

@@ -1,0 +1,34 @@
+/*===- plugin.c - A pass plugin that only tells that it was loaded --------===*\
+|*                                                                            *|
+|* Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.*|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What llvm/Passes/PassPlugin.h has, for version 1 of its interface. */
+struct plugin_info {
+  uint32_t api_version;
+  const char *name, *version;
+  void (*register_callbacks)(void *pass_builder);
+};
+
+/* One line per compile in $CBRIDGE_TEST_LOG: which model it was told. */
+static void tell(void *pass_builder) {
+  const char *log = getenv("CBRIDGE_TEST_LOG");
+  const char *model = getenv("CBRIDGE_INLINE_MODEL");
+  FILE *file = log ? fopen(log, "a") : NULL;
+  (void)pass_builder;
+  if (!file)
+    return;
+  fprintf(file, "%s\n", model ? model : "(none)");
+  fclose(file);
+}
+
+__attribute__((visibility("default"))) struct plugin_info
+llvmGetPassPluginInfo(void) {
+  struct plugin_info info = {1, "test", "1", tell};
+  return info;
+}

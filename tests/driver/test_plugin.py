@@ -1,0 +1,130 @@
+"""Inlining: the plugin is found, loaded where something is compiled, and nowhere in the way."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import unittest
+
+from _driver import DriverTest, installed
+
+MODEL = "constant:1"
+
+
+class Plugin(DriverTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.ours = installed(self.folder / "there", "bin", "lib/compiler-bridge")
+
+    def driver(
+        self, *arguments: str, stdin: str = "", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        return self.run_program(self.ours, *arguments, stdin=stdin, **environment)
+
+    def test_places(self) -> None:
+        for name, programs, plugins in (
+            ("build", "tools/cbridge-clang", "lib/compiler-bridge"),
+            ("wheel", "compiler_bridge/bin", "compiler_bridge/lib"),
+        ):
+            self.ours = installed(self.folder / name, programs, plugins)
+            self.log.unlink(missing_ok=True)
+            self.good(f"--cbridge-inline={MODEL}", "-O2", "-c", "pressure.c")
+            self.assertEqual(self.models_of_plugin(), [MODEL], name)
+
+    def test_through_links(self) -> None:
+        link = self.folder / "elsewhere"
+        link.mkdir()
+        (link / "cc").symlink_to(self.ours)
+        self.ours = link / "cc"
+        self.good(f"--cbridge-inline={MODEL}", "-O2", "-c", "pressure.c")
+        self.assertEqual(self.models_of_plugin(), [MODEL])
+
+    def test_module_path(self) -> None:
+        self.ours = installed(self.folder / "alone", "bin", None)
+        plugins = self.folder / "there/lib/compiler-bridge"
+        self.good(
+            f"--cbridge-inline={MODEL}",
+            "-O2",
+            "-c",
+            "pressure.c",
+            CBRIDGE_MODULE_PATH=f"/nowhere:{plugins}",
+        )
+        self.assertEqual(self.models_of_plugin(), [MODEL])
+
+    def test_missing(self) -> None:
+        self.ours = installed(self.folder / "alone", "bin", None)
+        self.fell_back(
+            f"--cbridge-inline={MODEL}",
+            "-O2",
+            "-c",
+            "pressure.c",
+            "-o",
+            "ours.o",
+            why="there is no CompilerBridgePasses.so in ",
+        )
+        self.assert_same_object("ours.o", "-O2", "-c", "pressure.c")
+
+    def test_options_count_more_than_the_environment(self) -> None:
+        self.good("-O2", "-c", "pressure.c", CBRIDGE_INLINE_MODEL=MODEL)
+        self.good(
+            "-O2", "-c", "pressure.c", "--cbridge-inline=constant:0", CBRIDGE_INLINE_MODEL=MODEL
+        )
+        self.good("-O2", "-c", "pressure.c", "--cbridge-inline=", CBRIDGE_INLINE_MODEL=MODEL)
+        self.good("-O2", "-c", "pressure.c", CBRIDGE_INLINE_MODEL="")
+        self.good("-O2", "-c", "pressure.c", CBRIDGE_INLINE_MODEL=MODEL, CBRIDGE_DISABLE="1")
+        self.assertEqual(self.models_of_plugin(), [MODEL, "constant:0"])
+
+    def test_malformed_runner(self) -> None:
+        self.fell_back(
+            "--cbridge-inline=nothing",
+            "-c",
+            "pressure.c",
+            "-o",
+            "ours.o",
+            why="inline model 'nothing' is not used: ",
+        )
+        self.assert_same_object("ours.o", "-c", "pressure.c")
+
+    def test_no_warnings_where_nothing_is_compiled(self) -> None:
+        self.write("asm.s", ".globl f\nf: ret\n")
+        self.clang("-c", "pressure.c", "-o", "object.o")
+        option = f"--cbridge-inline={MODEL}"
+        for call in (
+            ["-E", "pressure.c"],
+            ["-fsyntax-only", "pressure.c"],
+            ["-M", "pressure.c"],
+            ["-c", "asm.s"],
+            ["object.o", "-o", "program"],
+            ["-print-search-dirs"],
+            ["--version"],
+            ["-dumpmachine"],
+        ):
+            ours = self.good(option, "-Werror", *call)
+            self.assertEqual(ours.stdout, self.clang("-Werror", *call).stdout, call)
+        self.assertEqual(self.models_of_plugin(), [])
+        shown = self.driver(option, "-Werror", "-###", "pressure.c")
+        self.assertEqual(shown.returncode, 0)
+        self.assertNotIn("warning", shown.stderr)
+
+    def test_werror_where_something_is_compiled(self) -> None:
+        self.good(f"--cbridge-inline={MODEL}", "-Werror", "-Wall", "-O2", "pressure.c", "-o", "p")
+        self.assertEqual(self.models_of_plugin(), [MODEL])
+
+    @unittest.skipUnless(shutil.which("ld.lld-19"), "needs lld-19")
+    def test_lto_by_lld(self) -> None:
+        option = f"--cbridge-inline={MODEL}"
+        for kind in ("-flto=thin", "-flto"):
+            lto = ["-O2", kind, "-Werror"]
+            self.good(option, *lto, "-c", "pressure.c", "-o", "lto.o")
+            compiled = len(self.models_of_plugin())
+            self.good(option, *lto, "-fuse-ld=lld", "lto.o", "-o", "program")
+            linked = self.models_of_plugin()[compiled:]
+            self.assertGreaterEqual(len(linked), 1, kind)
+            self.assertEqual(set(linked), {MODEL})
+        # lld optimizes nothing here, and is told nothing.
+        self.clang("-c", "pressure.c", "-o", "object.o")
+        self.good(option, "-fuse-ld=lld", "object.o", "-o", "program")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,97 @@
+"""Signals to the driver while clang waits for an answer: all end, and leave nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import unittest
+from pathlib import Path
+
+from _driver import DRIVER, DriverTest
+
+
+class Signals(DriverTest):
+    def start(self, *arguments: str, new_group: bool = False) -> subprocess.Popen[str]:
+        """A compile whose model blocks; returns once it does."""
+        told = self.folder / "told"
+        with contextlib.suppress(FileExistsError):
+            os.mkfifo(told)
+        process = subprocess.Popen(
+            [DRIVER, f"--cbridge-evict=testpolicy:block?after=3&tell={told}", "-O2", *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=new_group,
+        )
+        told.read_bytes()  # opened by the model
+        return process
+
+    def assert_gone(self, process: subprocess.Popen[str], by: signal.Signals) -> None:
+        out, err = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, -by, err)
+        self.assertEqual((out, err), ("", ""))
+        self.assertFalse((self.folder / "pressure.o").exists())
+
+    #: One process of clang, or a driver of clang with compilers below it.
+    CALLS = (["-c", "pressure.c"], ["-c", "-save-temps", "pressure.c"])
+
+    def test_to_the_driver_alone(self) -> None:
+        for by in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            for call in self.CALLS:
+                process = self.start(*call)
+                process.send_signal(by)
+                self.assert_gone(process, by)
+                self.assert_nothing_left()
+
+    def test_to_the_whole_group(self) -> None:
+        for call in self.CALLS:
+            process = self.start(*call, new_group=True)
+            os.killpg(process.pid, signal.SIGINT)
+            self.assert_gone(process, signal.SIGINT)
+            self.assert_nothing_left()
+
+    def test_killed(self) -> None:
+        """Nobody is left to clean up but the process in which the model hangs."""
+        for call in self.CALLS:
+            process = self.start(*call)
+            running = [os.pidfd_open(number) for number in self.processes()]
+            self.assertGreaterEqual(len(running), 3)
+            process.kill()
+            for each in running:
+                self.assertTrue(select.select([each], [], [], 30)[0])
+                os.close(each)
+            process.communicate(timeout=30)
+            self.assert_nothing_left()
+
+    def test_the_models_process_is_killed(self) -> None:
+        process = self.start("-c", "pressure.c")
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        compilers = [
+            child
+            for child in children
+            if b"-regalloc-evict" in Path(f"/proc/{child}/cmdline").read_bytes()
+        ]
+        self.assertEqual((len(children), len(compilers)), (2, 1))
+        [model] = set(children) - set(compilers)
+        os.kill(int(model), signal.SIGKILL)
+        _, err = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 0)
+        self.assertIn("ended by signal 9; compiled without it", err)
+        self.assert_same_object("pressure.o", "-O2", "-c", "pressure.c")
+
+    def test_clang_is_killed(self) -> None:
+        process = self.start("-c", "pressure.c")
+        [clang] = [n for n, said in self.processes().items() if "-regalloc-evict" in said]
+        os.kill(clang, signal.SIGKILL)
+        self.assert_gone(process, signal.SIGKILL)
+        for left in self.folder.glob("*.tmp"):
+            left.unlink()  # clang's own, which it could not remove
+
+
+if __name__ == "__main__":
+    unittest.main()

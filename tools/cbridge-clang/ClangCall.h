@@ -1,0 +1,36 @@
+//===- ClangCall.h - What clang is asked to do ------------------*- C++ -*-===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef CBRIDGE_TOOLS_CBRIDGE_CLANG_CLANGCALL_H
+#define CBRIDGE_TOOLS_CBRIDGE_CLANG_CLANGCALL_H
+
+#include <string>
+#include <vector>
+
+namespace cbridge::driver {
+
+/// What clang is asked to do, as far as it matters here. In doubt it compiles:
+/// a model that is never asked does no harm.
+struct ClangCall {
+  /// Some register allocation by the greedy allocator: not with -O0, not with
+  /// -flto, which allocates when it links.
+  bool AllocatesRegisters = false;
+  /// A link by lld that optimizes across files.
+  bool LinksLtoByLld = false;
+  bool ReadsStdin = false;
+  /// clang's inner commands, whose options are others.
+  bool IsInner = false;
+  /// The advisors of register allocation are chosen by the user: an option of
+  /// LLVM may be given once only.
+  bool ChoosesEviction = false, ChoosesPriority = false;
+
+  /// Words as clang gets them, with those of response files.
+  static ClangCall of(const std::vector<std::string> &Words);
+};
+
+} // namespace cbridge::driver
+
+#endif // CBRIDGE_TOOLS_CBRIDGE_CLANG_CLANGCALL_H

@@ -1,0 +1,98 @@
+//===- CommandLine.cpp - What is ours of a command line -------------------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "CommandLine.h"
+
+#include "ResponseFile.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace cbridge::driver {
+
+namespace {
+
+constexpr char Prefix[] = "--cbridge-";
+
+bool startsWith(const std::string &Text, const std::string &Start) {
+  return Text.compare(0, Start.size(), Start) == 0;
+}
+
+/// The one place for policies that are used when nobody asks for one. There
+/// are none.
+std::string defaultModel(Kind /*K*/) { return ""; }
+
+} // namespace
+
+Status CommandLine::takeOption(const std::string &Word) {
+  std::string Name = Word.substr(std::strlen(Prefix));
+  if (Name == "help") {
+    WantsHelp = true;
+    return Status();
+  }
+  if (Name == "version") {
+    WantsVersion = true;
+    return Status();
+  }
+  for (const KindInfo &Each : Kinds) {
+    std::string Start = Each.Name + std::string("=");
+    if (startsWith(Name, Start)) {
+      Models[size_t(Each.K)] = Name.substr(Start.size());
+      return Status();
+    }
+    if (Name == Each.Name)
+      return Status::error(StatusCode::InvalidArgument,
+                           "'" + Word + "' needs a runner: '" + Word +
+                               "=RUNNER'; see --cbridge-help");
+  }
+  return Status::error(StatusCode::InvalidArgument,
+                       "unknown option '" + Word + "'; see --cbridge-help");
+}
+
+Expected<CommandLine> CommandLine::parse(Span<char *const> Argv) {
+  CommandLine Line;
+  std::string Name = Argv.empty() ? "" : Argv[0];
+  Name = Name.substr(Name.rfind('/') + 1);
+  Line.IsCxx = Name.find("++") != Name.npos;
+  const char *Disable = std::getenv("CBRIDGE_DISABLE");
+  Line.Disabled = Disable && *Disable && std::strcmp(Disable, "0") != 0;
+  for (const KindInfo &Each : Kinds) {
+    const char *Value = std::getenv(Each.Variable);
+    Line.Models[size_t(Each.K)] = Value ? Value : defaultModel(Each.K);
+  }
+
+  Status Wrong;
+  bool OnlyInputs = false; // behind "--"
+  auto IsOurs = [&](const std::string &Word) {
+    OnlyInputs |= Word == "--";
+    if (OnlyInputs || !startsWith(Word, Prefix))
+      return false;
+    if (Status S = Line.takeOption(Word); !S && Wrong.ok())
+      Wrong = S;
+    return true;
+  };
+  for (size_t I = 1; I < Argv.size(); ++I) {
+    std::string Word = Argv[I];
+    if (IsOurs(Word))
+      continue;
+    std::optional<ResponseFile> File;
+    if (Word.size() > 1 && Word[0] == '@')
+      File = readResponseFile(Word, IsOurs);
+    if (File) {
+      Line.Words.insert(Line.Words.end(), File->Words.begin(),
+                        File->Words.end());
+      Line.Arguments.push_back(std::move(File->Argument));
+    } else {
+      Line.Words.push_back(Word);
+      Line.Arguments.push_back(std::move(Word));
+    }
+  }
+  if (!Wrong.ok())
+    return Wrong;
+  return Line;
+}
+
+} // namespace cbridge::driver

@@ -1,0 +1,57 @@
+//===- CommandLine.h - What is ours of a command line -----------*- C++ -*-===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef CBRIDGE_TOOLS_CBRIDGE_CLANG_COMMANDLINE_H
+#define CBRIDGE_TOOLS_CBRIDGE_CLANG_COMMANDLINE_H
+
+#include <cbridge/Expected.h>
+#include <cbridge/Span.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace cbridge::driver {
+
+/// The decisions that a model can take.
+enum class Kind { Inline, Evict, Priority };
+
+struct KindInfo {
+  Kind K;
+  const char *Name;     ///< of the option: --cbridge-NAME=
+  const char *Variable; ///< of the environment
+};
+constexpr std::array<KindInfo, 3> Kinds = {{
+    {Kind::Inline, "inline", "CBRIDGE_INLINE_MODEL"},
+    {Kind::Evict, "evict", "CBRIDGE_EVICT_MODEL"},
+    {Kind::Priority, "priority", "CBRIDGE_PRIORITY_MODEL"},
+}};
+
+/// A command line, with what is ours taken out.
+struct CommandLine {
+  bool IsCxx = false;
+  bool WantsHelp = false, WantsVersion = false;
+  bool Disabled = false; ///< CBRIDGE_DISABLE: plain clang
+  /// For clang, without the program's name.
+  std::vector<std::string> Arguments;
+  /// The same with the words of response files in their place.
+  std::vector<std::string> Words;
+
+  /// Refuses options that only look like ours.
+  static Expected<CommandLine> parse(Span<char *const> Argv);
+
+  /// The runner string for a kind of decision; empty: LLVM's own heuristic.
+  const std::string &model(Kind K) const { return Models[size_t(K)]; }
+  void dropModel(Kind K) { Models[size_t(K)].clear(); }
+
+private:
+  Status takeOption(const std::string &Word);
+  std::array<std::string, 3> Models;
+};
+
+} // namespace cbridge::driver
+
+#endif // CBRIDGE_TOOLS_CBRIDGE_CLANG_COMMANDLINE_H
