@@ -57,10 +57,10 @@ def add_module(writer: CorpusWriter, folder: Path, name: str, source: str) -> No
 
 @pytest.fixture(scope="session")
 def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Eight modules and a program; not to be written to."""
+    """Five modules and a program; not to be written to."""
     folder = tmp_path_factory.mktemp("scoring")
     with CorpusWriter(folder / "corpus") as writer:
-        for i in range(8):
+        for i in range(5):
             add_module(writer, folder, f"step{i}.c", MODULE.format(i=i))
         add_module(writer, folder, "main.c", PROGRAM)
     return folder / "corpus"

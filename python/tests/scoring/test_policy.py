@@ -37,6 +37,7 @@ def test_a_model(plugin, monkeypatch):
     monkeypatch.setenv("CBRIDGE_DISABLE", "1")
     policy = Policy.parse("native:m.so?level=x86-64", str(plugin))
     assert policy.arguments == (f"-fpass-plugin={plugin}",)
+    assert policy.code_arguments == ()
     assert policy.environment()["CBRIDGE_INLINE_MODEL"] == "native:m.so?level=x86-64"
     assert "CBRIDGE_DISABLE" not in policy.environment()
     recorded = policy.recorded(Path("/tmp/a b"))
@@ -81,6 +82,11 @@ def test_files_in_flags(tmp_path):
     before = policy.fingerprint()
     profile.write_bytes(b"two")
     assert policy.fingerprint() != before
+
+
+def test_pipes_are_asked_by_one_at_a_time(plugin):
+    assert Policy.parse("pipe:/tmp/x", str(plugin)).takes_turns
+    assert not Policy.parse("shm:x", str(plugin)).takes_turns
 
 
 def test_peers_may_change_their_mind(plugin):

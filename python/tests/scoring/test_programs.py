@@ -21,7 +21,7 @@ def test_the_description(corpus):
     (corpus / "programs.json").write_text(json.dumps({"programs": [GOOD]}))
     (program,) = read(Corpus.open(corpus))
     assert program.name == "p"
-    assert program.modules == tuple(f"step{i}.c.o" for i in range(8))
+    assert program.modules == tuple(f"step{i}.c.o" for i in range(5))
     assert (program.language, program.link) == ("c", ())
     assert program.runs[0].arguments == ("x",)
 

@@ -72,7 +72,7 @@ class Compiler:
         rest = dataclasses.replace(
             module, bitcode=optimized, thinlto_index=None, override=module.command
         )
-        arguments = ["-disable-llvm-passes", *policy.arguments]
+        arguments = ["-disable-llvm-passes", *policy.code_arguments]
         command = rest.compile_command(self.clang, object_file, arguments)
         done = self.children.run(command, self.timeout, environment=policy.environment())
         if done.status != 0:

@@ -69,6 +69,16 @@ class Policy:
         """Whether its decisions can be recorded for us."""
         return self.asks_a_model and "record" not in self._options()
 
+    @property
+    def code_arguments(self) -> tuple[str, ...]:
+        """Those of `arguments` that matter once the IR is optimized."""
+        return () if self.asks_a_model else self.arguments
+
+    @property
+    def takes_turns(self) -> bool:
+        """Whether only one compiler at a time can ask it; others would wait, and give up."""
+        return self.text.startswith("pipe:")
+
     def environment(self) -> dict[str, str]:
         """That of a compile. What the user's shell has set for the plugin does not count."""
         inherited = {k: v for k, v in os.environ.items() if k not in (_VARIABLE, _DISABLE)}

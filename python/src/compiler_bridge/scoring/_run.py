@@ -96,6 +96,8 @@ class _Scoring:
         self._bench = Bench(compiler)
         self._folder = folder
         self._fingerprint = baseline.fingerprint()
+        turns = policy.takes_turns or baseline.takes_turns
+        self._jobs = 1 if turns else settings.jobs
         self._recording = settings.decisions and policy.records
         self._outcomes: dict[str, tuple[str, Outcome | None]] = {}
 
@@ -132,10 +134,15 @@ class _Scoring:
                 result.programs.append(run)
         if found := result.disagreement:
             found.rename(self._compiler.readable(found.symbols()))
-        self._remark(result)
+        self._remark(result, corpus)
         return result
 
-    def _remark(self, result: Score) -> None:
+    def _remark(self, result: Score, corpus: Corpus) -> None:
+        if result.never_asked and corpus.has_thinlto:
+            result.remarks.append(
+                "the modules are of ThinLTO, for which clang itself loads no pass plugins: only "
+                "flags: can be scored with them"
+            )
         if self._compiler.opt is None:
             result.remarks.append(
                 "IR instructions are not counted: there is no opt beside clang; install the Debian "
@@ -159,12 +166,10 @@ class _Scoring:
         places: dict[Future[Result], int] = {}
         ready: dict[int, Result] = {}
         given = 0
-        with ThreadPoolExecutor(self._settings.jobs) as pool:
+        with ThreadPoolExecutor(self._jobs) as pool:
             try:
                 while given < len(items):
-                    for place, item in itertools.islice(
-                        queue, 2 * self._settings.jobs - len(places)
-                    ):
+                    for place, item in itertools.islice(queue, 2 * self._jobs - len(places)):
                         places[pool.submit(work, item)] = place
                     # Not for ever: a signal just before would be seen only when this returns.
                     for future in wait(places, _ATTENTION, FIRST_COMPLETED).done:
