@@ -142,6 +142,22 @@ def test_words():
     assert "nothing to compare" in _words.verdict(scored(metric="executed"))
 
 
+def test_whether_a_policy_decided():
+    said = Measurement(1000, 2000, 300, 0.5, ("cbridge: by x: the peer is gone",))
+    result = scored(factor=1)
+    result.pairs = [Pair(pair.module, pair.baseline, said) for pair in result.pairs]
+    assert result.did_not_decide
+    assert "in all of 20 modules the heuristic did; by x: the peer is gone" in _words.verdict(
+        result
+    )
+    # It was asked, and answered otherwise, before it was gone.
+    result.is_recorded, result.disagreement = True, rich().disagreement
+    assert not result.did_not_decide
+    assert "fell back to the heuristic in 20 of 20 modules" in _words.warnings(result)[0]
+    result.disagreement = Disagreement()
+    assert result.did_not_decide
+
+
 def test_what_points_the_other_way_is_told():
     """Smaller text that is paid for with larger tables is no plain win."""
     result = scored()

@@ -49,12 +49,12 @@ def _sentence(found: Disagreement) -> str:
         return "The policy was not asked once."
     asked = f"The policy was asked {found.asked_policy:,} times"
     if not found.compared:
-        return f"{asked}. What the baseline decided there is not known."
+        return f"{asked}. What the baseline decides there is not known."
     count = len(found.differences)
     share = f"{100 * count / found.compared:.1f} %"
     return (
-        f"{asked}. Of {found.compared:,} questions that the baseline had, too, it decided "
-        f"{count:,} otherwise ({share})."
+        f"{asked}. What the baseline decides is known of {found.compared:,}; the policy decided "
+        f"{count:,} of them otherwise ({share})."
     )
 
 
@@ -81,19 +81,20 @@ def _shown(score: Score, found: Disagreement) -> list[Difference]:
 def _table(shown: list[Difference], telling: list[tuple[str, float]]) -> str:
     labels = list(shown[0].labels)
     names = [name for name, _ in telling[:_FEATURES]] or list(shown[0].features)[:_FEATURES]
-    head = ["decision", "baseline \N{RIGHTWARDS ARROW} policy", *names]
+    head = ["decision", "baseline \N{RIGHTWARDS ARROW} policy"]
     rows = [
         tag(
             "tr",
             *(tag("th", escape(name)) for name in head),
             *(tag("th", escape(name), class_="words") for name in labels),
+            *(tag("th", escape(name)) for name in names),
         )
     ]
     place = None
     for each in shown:
         if _place(each) != place:
             place = _place(each)
-            span = len(head) + len(labels)
+            span = len(head) + len(labels) + len(names)
             rows.append(tag("tr", tag("td", tag("code", escape(place)), colspan=span)))
         rows.append(_row(each, names, labels))
     return tag("table", *rows)
@@ -111,9 +112,13 @@ def _row(each: Difference, names: list[str], labels: list[str]) -> str:
         "tr",
         tag("td", f"{each.ordinal:,}"),
         tag("td", escape(change)),
-        *(tag("td", f"{each.features.get(name, float('nan')):,g}") for name in names),
         *(tag("td", escape(each.labels.get(name, "")), class_="words") for name in labels),
+        *(tag("td", _feature(each, name)) for name in names),
     )
+
+
+def _feature(each: Difference, name: str) -> str:
+    return f"{each.features[name]:,g}" if name in each.features else ""
 
 
 def _deviations(effect: float) -> str:

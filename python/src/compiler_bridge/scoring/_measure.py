@@ -115,7 +115,13 @@ class Compiler:
         text = "\n".join(symbols)
         if not tool or not symbols:
             return {}
-        done = subprocess.run([tool, "-p"], input=text, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [tool, "-p"],
+            input=text,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+        )
         names = done.stdout.splitlines()
         return dict(zip(symbols, names, strict=True)) if len(names) == len(symbols) else {}
 

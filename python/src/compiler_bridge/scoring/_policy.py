@@ -18,7 +18,8 @@ from ._errors import ScoreError
 _VARIABLE = "CBRIDGE_INLINE_MODEL"
 # Which features it computes beyond the usual ones; passed on.
 _FEATURES = "CBRIDGE_INLINE_FEATURES"
-_DISABLE = "CBRIDGE_DISABLE"
+# What would change, or comment on, what it does.
+_CLEARED = ("CBRIDGE_DISABLE", "CBRIDGE_INLINE_EXPLAIN", _VARIABLE)
 # A model behind these can change without any file changing.
 _PEERS = ("shm", "pipe", "grpc")
 
@@ -81,7 +82,7 @@ class Policy:
 
     def environment(self) -> dict[str, str]:
         """That of a compile. What the user's shell has set for the plugin does not count."""
-        inherited = {k: v for k, v in os.environ.items() if k not in (_VARIABLE, _DISABLE)}
+        inherited = {k: v for k, v in os.environ.items() if k not in _CLEARED}
         return {**inherited, _VARIABLE: self.text} if self.asks_a_model else inherited
 
     @property
@@ -144,7 +145,7 @@ def _plugin(given: str | None) -> Path:
     if tool is None:
         raise ScoreError(f"the pass plugin for clang is not found: no cbridge in PATH{hint}")
     command = [tool, "plugin-path", "llvm"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode or not done.stdout.strip():
         why = done.stderr.strip().removeprefix("cbridge: ") or "cbridge plugin-path tells nothing"
         raise ScoreError(f"the pass plugin for clang is not found: {why}{hint}")

@@ -126,5 +126,8 @@ class Score:
 
     @property
     def did_not_decide(self) -> bool:
-        """Equal figures then say nothing about the policy."""
-        return bool(self.pairs) and (len(self.fallbacks) == len(self.pairs) or self.never_asked)
+        """Equal figures then say nothing about the policy. One that fails somewhere in every
+        module, but decided otherwise before, did."""
+        differs = bool(self.disagreement and self.disagreement.differences)
+        gave_up = len(self.fallbacks) == len(self.pairs) and not differs
+        return bool(self.pairs) and (gave_up or self.never_asked)

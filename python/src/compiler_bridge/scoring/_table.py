@@ -43,8 +43,8 @@ def summary(score: Score, colors: bool) -> str:
     found = score.disagreement
     if found and found.asked_policy:
         lines.append(
-            f"decisions: {len(found.differences):,} of {found.compared:,} that both were asked for "
-            f"differ (the policy was asked {found.asked_policy:,} times)"
+            f"decisions: {len(found.differences):,} of {found.compared:,} differ from the "
+            f"baseline's (the policy was asked {found.asked_policy:,} times)"
         )
     if score.from_cache:
         lines.append(
