@@ -39,6 +39,18 @@ int main(int argc, char **argv) {
   return 0;
 }
 """
+# Code is generated otherwise if the order of uses is lost.
+ORDERED = """
+extern int a, b, c[64];
+void put(int);
+int ordered(int x, int y) {
+  int z = 0;
+  for (int i = 0; i < a; ++i) z ^= c[(i + x) & 63] * x;
+  switch (x & 3) { case 0: y = x; break; case 1: put(b); break; default: z -= x; }
+  switch (c[x & 63] & 3) { case 0: break; case 1: put(x); break; default: z -= c[x & 63]; }
+  return x + y + z;
+}
+"""
 NEVER = "flags:-mllvm -inline-threshold=-1000"
 MUCH = "flags:-mllvm -inline-threshold=1000"
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from compiler_bridge import TensorSpec
-from compiler_bridge.corpus import Corpus
+from compiler_bridge.corpus import Corpus, CorpusWriter
 from compiler_bridge.log import LogWriter
 from compiler_bridge.scoring import Children, Compiler, Policy, _elf
 
-from .conftest import MUCH, NEVER
+from .conftest import MUCH, NEVER, ORDERED, add_module
 
 PATIENCE = 30.0
 
@@ -46,19 +46,31 @@ def test_a_policy_that_makes_code_larger(modules, score, tmp_path):
 def test_the_object_is_that_of_one_compile(modules, tmp_path):
     """Optimized and compiled in two steps, so that the IR can be counted."""
     compiler = Compiler.find("clang-19", Children(), 60)
-    for policy in (Policy.parse("heuristic:"), Policy.parse(MUCH)):
-        module = Corpus.open(modules).module("step3.c.o")
+    with CorpusWriter(tmp_path / "corpus") as writer:
+        add_module(writer, tmp_path, "ordered.c", ORDERED)
+    ordered = Corpus.open(tmp_path / "corpus").module("ordered.c.o")
+    step = Corpus.open(modules).module("step3.c.o")
+    for module, text in ((ordered, "heuristic:"), (step, "heuristic:"), (step, MUCH)):
+        policy = Policy.parse(text)
         command = module.compile_command("clang-19", tmp_path / "one.o", policy.arguments)
         subprocess.run(command, check=True, timeout=60)
         measured = compiler.measure(module, policy, tmp_path)
         assert (tmp_path / "object.o").read_bytes() == (tmp_path / "one.o").read_bytes()
         sizes = _elf.sizes(tmp_path / "one.o")
         assert (measured.text, measured.total) == (sizes.text, sizes.total)
+
+
+def test_instructions_are_those_of_the_optimized_ir(modules, tmp_path):
+    module = Corpus.open(modules).module("step3.c.o")
+    compiler = Compiler.find("clang-19", Children(), 60)
+    for policy in (Policy.parse("heuristic:"), Policy.parse(MUCH)):
+        command = module.compile_command("clang-19", tmp_path / "one.ll", policy.arguments)
         command[command.index("-emit-obj")] = "-emit-llvm"
-        subprocess.run([*command[:-1], tmp_path / "one.ll"], check=True, timeout=60)
+        subprocess.run(command, check=True, timeout=60)
         # An instruction is a line, in these functions.
         lines = (tmp_path / "one.ll").read_text().splitlines()
-        assert measured.instructions == sum(line.startswith("  ") for line in lines)
+        count = sum(line.startswith("  ") for line in lines)
+        assert compiler.measure(module, policy, tmp_path).instructions == count
 
 
 def test_plain_clang_is_identical(modules, score):

@@ -14,7 +14,7 @@ from typing import Any
 from ._decisions import Asked
 
 # Of the entries: another number, and all are measured again.
-_FORMAT = 1
+_FORMAT = 2
 
 
 def default_folder() -> Path:

@@ -89,7 +89,9 @@ class Compiler:
         self, module: Module, policy: Policy, output: Path, extra: Sequence[str] = ()
     ) -> tuple[float, tuple[str, ...]]:
         """Writes optimized bitcode; the processor time, and what the plugin said."""
-        command = module.compile_command(self.clang, output, [*policy.arguments, *extra])
+        # Code generation depends on the order of uses, which bitcode loses otherwise.
+        arguments = [*policy.arguments, *extra, "-emit-llvm-uselists"]
+        command = module.compile_command(self.clang, output, arguments)
         if "-emit-obj" in command:
             command[command.index("-emit-obj")] = "-emit-llvm-bc"
         else:
