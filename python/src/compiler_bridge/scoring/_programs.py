@@ -88,7 +88,9 @@ def _program(where: str, corpus: Corpus, described: Any) -> Program:
     _check_keys(where, described, ("name", "modules", "language", "link", "runs"))
     modules: list[str] = []
     for pattern in _strings(where, described, "modules"):
-        matching = fnmatch.filter(corpus.names, pattern)
+        # Names may have characters that patterns have, too.
+        exact = pattern in corpus.names
+        matching = [pattern] if exact else fnmatch.filter(corpus.names, pattern)
         if not matching:
             raise ScoreError(f"{where}: no module of the corpus is {pattern!r}")
         modules += [module for module in matching if module not in modules]
