@@ -188,7 +188,7 @@ need_preset() { # PRESET
       need_venv # with onnx, which cbridge_add_model needs
       ;;
     asan | tsan)
-      need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_TESTS[@]}"
+      need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_TESTS[@]}" "${PKGS_PLUGIN_TESTS[@]}"
       need_venv
       ;;
     fuzz) need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_EXAMPLES[@]}" "${PKGS_GRPC[@]}" ;;
