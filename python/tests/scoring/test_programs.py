@@ -82,6 +82,8 @@ def test_what_is_expected(corpus):
     check_expected(program, Outcome(1, ((0, same, "one\n"),)))
     with pytest.raises(Broken, match="is not what is expected: line 1 of the output is 'two'"):
         check_expected(program, Outcome(1, ((0, "other", "two\n"),)))
+    with pytest.raises(Broken, match=r"instead of 'one', exit status 2$"):
+        check_expected(program, Outcome(1, ((2, "other", "two\n"),)))
 
 
 def test_a_program_is_counted(corpus, describe, score, tmp_path):

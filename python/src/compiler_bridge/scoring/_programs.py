@@ -227,7 +227,8 @@ def check_expected(program: Program, outcome: Outcome) -> None:
         if run.expected and digest(run.expected) != seen:
             wanted = status, digest(run.expected), _beginning(run.expected)
             why = _differing(wanted, (status, seen, text))
-            raise Broken(f"run {number + 1}: is not what is expected: {why}")
+            ended = f", {_status(status)}" if status else ""
+            raise Broken(f"run {number + 1}: is not what is expected: {why}{ended}")
 
 
 def difference(baseline: Outcome, policy: Outcome) -> str | None:
