@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
+SOURCES = {".c", ".cpp", ".h"}
 STANDARD = {"c": "-std=c11", "c++": "-std=c++17"}
 
 
@@ -132,7 +133,7 @@ def write_corpus(programs: list[Program], out: Path) -> Path:
         {
             "directory": str(program.folder),
             "file": source,
-            "output": f"{program.name}/{Path(source).stem}.o",
+            "output": f"{Path(source).stem}.o",
             "arguments": [
                 "clang++" if program.language == "c++" else "clang",
                 STANDARD[program.language],
@@ -146,12 +147,10 @@ def write_corpus(programs: list[Program], out: Path) -> Path:
     ]
     database, corpus = out / "compile_commands.json", out / "corpus"
     database.write_text(json.dumps(commands, indent=1))
-    run(["cbridge", "corpus", "extract", str(database), "-o", str(corpus)])
+    run(["cbridge", "corpus", "extract", str(database), "--base", str(PROGRAMS), "-o", str(corpus)])
     entries = []
     for program in programs:
-        files = [
-            path for path in program.folder.iterdir() if path.name.startswith(("input", "expected"))
-        ]
+        files = [path for path in program.folder.iterdir() if path.suffix not in SOURCES]
         (corpus / "inputs" / program.name).mkdir(parents=True, exist_ok=True)
         for path in files:
             shutil.copy(path, corpus / "inputs" / program.name / path.name)
