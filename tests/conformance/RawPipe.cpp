@@ -8,6 +8,7 @@
 
 #include "channel/PeerLock.h"
 #include "channel/pipe/PipeFiles.h"
+#include "os/Fifo.h"
 #include "os/Lock.h"
 
 #include <fcntl.h>
@@ -38,8 +39,8 @@ public:
            os::tryLock(Lock, PeerByte) &&
            ::mkfifo(pipe::toPeer(Base).c_str(), S_IRUSR | S_IWUSR) == 0 &&
            ::mkfifo(pipe::toCompiler(Base).c_str(), S_IRUSR | S_IWUSR) == 0 &&
-           take(Write, pipe::openFifo(pipe::toCompiler(Base), O_RDWR)) &&
-           take(Read, pipe::openFifo(pipe::toPeer(Base), O_RDONLY)) &&
+           take(Write, os::openFifo(pipe::toCompiler(Base), O_RDWR)) &&
+           take(Read, os::openFifo(pipe::toPeer(Base), O_RDONLY)) &&
            pipe::writeState(Lock, pipe::Ready).ok();
   }
 
@@ -64,8 +65,8 @@ std::unique_ptr<RawEnd> makePipeCompiler(const std::string &Address,
        pipe::readState(End->Lock) != pipe::Ready))
     return nullptr;
   // For reading as well, so that writing to a dead peer raises no signal.
-  if (!take(End->Write, pipe::openFifo(pipe::toPeer(Base), O_RDWR)) ||
-      !take(End->Read, pipe::openFifo(pipe::toCompiler(Base), O_RDONLY)))
+  if (!take(End->Write, os::openFifo(pipe::toPeer(Base), O_RDWR)) ||
+      !take(End->Read, os::openFifo(pipe::toCompiler(Base), O_RDONLY)))
     return nullptr;
   if (How == Manners::Polite && !pipe::writeState(End->Lock, pipe::Busy).ok())
     return nullptr;
