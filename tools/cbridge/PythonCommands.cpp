@@ -25,6 +25,7 @@ struct PythonCommand {
 /// One line per command of `python -m compiler_bridge`.
 const std::vector<PythonCommand> PythonCommands = {
     {"compile", "turn an ONNX model into C++"},
+    {"corpus", "make and use corpora of modules"},
     {"inspect", "show what is in an ONNX model"},
     {"new-model", "write a random ONNX model for a signature"},
     {"verify", "compare what engines make of an ONNX model"},

@@ -10,6 +10,7 @@ PKGS_TESTS=(libgtest-dev openssl "${PKGS_EXAMPLES[@]}" "${PKGS_GRPC[@]}")
 TFLITE_VERSION=2.21.0-1.5.14
 PKGS_CLANG=(clang-19 libclang-rt-19-dev llvm-19)
 PKGS_CODEGEN=(clang-19 g++-aarch64-linux-gnu qemu-user-static) # what generated code is tried with
+PKGS_CORPUS=(clang-19 lld-19 llvm-19 dpkg-dev make) # what corpora are made with
 PKGS_LINT=(clang-format-19 clang-tidy-19 shellcheck "${PKGS_LLVM[@]}" "${PKGS_TESTS[@]}" "${PKGS_PLUGIN_TESTS[@]}")
 
 apt_install() {

@@ -24,6 +24,7 @@ def _command(module: str) -> Callable[[list[str]], int]:
 # tool lists them, too: tools/cbridge/PythonCommands.cpp.
 COMMANDS: dict[str, tuple[str, Callable[[list[str]], int]]] = {
     "compile": ("turn an ONNX model into C++", _command("compile")),
+    "corpus": ("make and use corpora of modules", _command("corpus")),
     "inspect": ("show what is in an ONNX model", _command("inspect")),
     "new-model": ("write a random ONNX model for a signature", _command("new_model")),
     "verify": ("compare what engines make of an ONNX model", _command("verify")),

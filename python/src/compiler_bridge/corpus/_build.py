@@ -1,0 +1,136 @@
+"""Runs a build with compilers that keep bitcode, and makes a corpus of it."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from . import _cc1, _wrapper
+from ._errors import CorpusError
+from ._inputs import Input, Tally, add_all
+from ._journal import Entry
+from ._tools import Toolchain
+from ._writer import CorpusWriter
+
+# Below the corpus, which may be large where a system's temporary directory is not. What a killed
+# run has left there is taken by the next.
+STAGE = ".staging"
+
+
+@dataclass(frozen=True)
+class Build:
+    """How a build is run and what of it is kept."""
+
+    root: Path
+    """What modules are named after."""
+    prefix: str = ""
+    """Before their names, such as `jansson/`."""
+    extra: list[str] = field(default_factory=list)
+    """Arguments of the driver when bitcode is made, such as -Oz."""
+    jobs: int = 1
+
+
+@contextlib.contextmanager
+def compilers(writer: CorpusWriter, tools: Toolchain, build: Build) -> Iterator[dict[str, str]]:
+    """The environment in which a build's compilers keep bitcode, for `collect` to take."""
+    folder = Path(tempfile.mkdtemp(prefix="cbridge-compilers-"))
+    try:
+        stage = (writer.directory / STAGE).resolve()
+        _wrapper.write(folder, stage, tools, build.root.resolve(), build.extra)
+        yield _wrapper.environment(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    cwd: Path | None = None,
+    log: IO[bytes] | None = None,
+    timeout: float | None = None,
+) -> int:
+    """Runs a build to its end; its exit status.
+
+    With a log it has no terminal, and whatever ends it ends all that it has started.
+    """
+    try:
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL if log else None,
+            stdout=log,
+            stderr=log,
+            start_new_session=log is not None,
+        )
+    except OSError as error:
+        raise CorpusError(f"cannot run {command[0]!r}: {error.strerror}") from None
+    try:
+        return process.wait(timeout)
+    except BaseException as reason:
+        if log is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        elif not isinstance(reason, KeyboardInterrupt):
+            process.terminate()
+        process.wait()  # a terminal's Ctrl-C has reached it, too
+        if isinstance(reason, subprocess.TimeoutExpired):
+            raise CorpusError(f"takes more than {timeout:.0f} s") from None
+        raise
+
+
+def build_modules(
+    writer: CorpusWriter, tools: Toolchain, build: Build, command: Sequence[str]
+) -> tuple[int, Tally]:
+    """Runs a build at the terminal, and takes its modules, however it ends."""
+    tally = Tally()
+    try:
+        with compilers(writer, tools, build) as environment:
+            status = run(command, environment)
+    finally:
+        tally = collect(writer, build)
+    return status, tally
+
+
+def collect(writer: CorpusWriter, build: Build) -> Tally:
+    """Takes what the compilers have kept into the corpus."""
+    stage = writer.directory / STAGE
+    if not stage.exists():
+        return Tally()
+    latest: dict[str, Input] = {}
+    for path in sorted(stage.glob("*.job")) + sorted(stage.glob("*.failed")):
+        each = _input(path, build.prefix)
+        # A source that was compiled twice, the second time in vain, is none that is broken.
+        if path.suffix == ".job" or each.source not in latest:
+            latest[each.source] = each
+    tally = add_all("collecting", writer, list(latest.values()), build.jobs)
+    shutil.rmtree(stage, ignore_errors=True)
+    return tally
+
+
+def _input(path: Path, prefix: str) -> Input:
+    name, *words = (os.fsdecode(word) for word in path.read_bytes().split(b"\0"))
+    source = f"build {prefix}{name}"
+    bitcode = path.with_suffix(".bc")
+    if path.suffix == ".job" and bitcode.exists():
+        content = hashlib.sha256(bitcode.read_bytes())
+        content.update("\0".join(_cc1.code_generation(words)).encode(errors="surrogateescape"))
+        version = content.hexdigest()[:16]
+    else:
+        version = ""
+
+    def add(writer: CorpusWriter) -> Entry:
+        if path.suffix == ".failed":
+            raise CorpusError(words[0])
+        return writer.add(f"{prefix}{name}", bitcode, words, source=source, stamp=version)
+
+    return Input(f"{prefix}{name}", source, version, add)

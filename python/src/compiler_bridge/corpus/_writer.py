@@ -1,0 +1,291 @@
+"""Writes a corpus: module by module, from many threads, again where an earlier run ended."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+
+from . import _cc1, _journal
+from ._errors import CorpusError
+from ._journal import DUPLICATE, KEPT, SKIPPED, Entry, Journal
+from ._layout import CLANG, DESCRIPTION, Corpus
+from ._tools import Toolchain, ToolError, run
+
+SKIPPED_FILE = "skipped.txt"
+# A killed run may lose this much of the description; the journal still has it.
+_SAVE_EVERY = 2.0
+
+
+class CorpusWriter:
+    """A corpus that is being made, or added to; a context manager.
+
+    Modules with equal contents are kept once. All methods may be called from many threads, and
+    what is there is a corpus at any moment.
+    """
+
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        thinlto: bool | None = None,
+        override: Sequence[str] | None = None,
+        without: Sequence[Path] = (),
+        tools: Toolchain | None = None,
+    ) -> None:
+        """`thinlto` must be as in the corpus that is there; None: as it is, false for a new one.
+
+        What is in one of the corpora `without` counts as a duplicate, so that a policy is not
+        judged on what it was trained on.
+        """
+        self.directory = Path(directory)
+        self._tools = tools or Toolchain.find(CLANG)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        present = Corpus.open(self.directory) if self._has_description() else None
+        if present is not None and thinlto not in (None, present.has_thinlto):
+            kind = "of" if present.has_thinlto else "without"
+            raise CorpusError(
+                f"{self.directory}: is a corpus {kind} ThinLTO modules; a corpus has one kind"
+            )
+        self.thinlto = bool(thinlto) if present is None else present.has_thinlto
+        if override is None and present is not None:
+            override = present.override
+        self._override = None if override is None else tuple(override)
+        self._lock = threading.Lock()
+        self._journal = Journal(self.directory)
+        try:
+            self._elsewhere = self._modules_of(without)
+            self._entries = _journal.read(self.directory)
+            self._adopt(present)
+        except BaseException:
+            self._journal.close()
+            raise
+        self._saved = 0.0
+
+    def _has_description(self) -> bool:
+        return (self.directory / DESCRIPTION).exists()
+
+    def _modules_of(self, corpora: Sequence[Path]) -> dict[str, str]:
+        """Fingerprint -> name, of other corpora."""
+        found = {}
+        for directory in corpora:
+            directory = directory.resolve()
+            corpus = Corpus.open(directory)
+            if directory == self.directory.resolve():
+                raise CorpusError(f"{directory}: cannot be made without what it has itself")
+            known = {
+                entry.name: entry.detail
+                for entry in _journal.history(directory)
+                if entry.result == KEPT
+            }
+            for module in corpus:
+                command = () if module.override else module.command
+                fingerprint = known.get(module.name) or self._fingerprint(
+                    module.bitcode, list(command)
+                )
+                found[fingerprint] = f"{directory}/{module.name}"
+        return found
+
+    def _adopt(self, present: Corpus | None) -> None:
+        """Modules that another tool has put there, and what is gone since."""
+        self._entries = {
+            source: entry
+            for source, entry in self._entries.items()
+            if entry.result != KEPT or self._file(entry.name, ".bc").exists()
+        }
+        kept = {entry.name for entry in self._entries.values() if entry.result == KEPT}
+        self._drop_orphans(kept | set(present.names if present else ()))
+        for module in present or ():
+            if module.name not in kept and module.bitcode.exists():
+                command = () if module.override else module.command
+                fingerprint = self._fingerprint(module.bitcode, list(command))
+                self._note(Entry(f"module {module.name}", "", KEPT, module.name, fingerprint))
+        self._names = {
+            entry.name: entry for entry in self._entries.values() if entry.result == KEPT
+        }
+        self._fingerprints = {entry.detail: name for name, entry in self._names.items()}
+
+    def _drop_orphans(self, names: set[str]) -> None:
+        """A duplicate whose module is gone has to be looked at again."""
+        elsewhere = set(self._elsewhere.values())
+        self._entries = {
+            source: entry
+            for source, entry in self._entries.items()
+            if entry.result != DUPLICATE or entry.name in names or entry.name in elsewhere
+        }
+
+    def _file(self, name: str, suffix: str) -> Path:
+        return self.directory / f"{name}{suffix}"
+
+    def is_done(self, source: str, stamp: str) -> bool:
+        """Whether this version of an input has been taken. What was skipped is tried again."""
+        with self._lock:
+            entry = self._entries.get(source)
+        return entry is not None and entry.stamp == stamp and entry.result != SKIPPED
+
+    def add(
+        self,
+        name: str,
+        bitcode: Path,
+        command: Sequence[str] = (),
+        *,
+        thinlto_index: Path | None = None,
+        source: str | None = None,
+        stamp: str = "",
+    ) -> Entry:
+        """Copies a module into the corpus, unless it has an equal one.
+
+        `name` is a relative path, usually that of the object; `command` are cc1's arguments. Raises
+        CorpusError if the bitcode cannot be read.
+        """
+        if (thinlto_index is not None) != self.thinlto:
+            has = "has no" if self.thinlto else "has a"
+            raise CorpusError(f"{name}: {has} ThinLTO index")
+        fingerprint = self._fingerprint(bitcode, list(command))
+        source = source if source is not None else f"module {name}"
+        with self._lock:
+            before = self._entries.get(source)
+            if before is not None and (before.result, before.detail) == (KEPT, fingerprint):
+                entry = replace(before, stamp=stamp)
+                self._store(entry.name, bitcode, command, thinlto_index)
+                self._note(entry)
+                return entry
+            self._forget(source)
+            original = self._fingerprints.get(fingerprint, self._elsewhere.get(fingerprint))
+            if original is not None:
+                entry = Entry(source, stamp, DUPLICATE, original, name)
+            else:
+                entry = Entry(source, stamp, KEPT, self._free_name(name), fingerprint)
+                self._store(entry.name, bitcode, command, thinlto_index)
+                self._names[entry.name] = entry
+                self._fingerprints[fingerprint] = entry.name
+            self._note(entry)
+            if time.monotonic() - self._saved > _SAVE_EVERY:
+                self._save()
+        return entry
+
+    def skip(self, name: str, why: str, *, source: str | None = None, stamp: str = "") -> Entry:
+        """Notes that a module is broken."""
+        entry = Entry(source if source is not None else f"module {name}", stamp, SKIPPED, name, why)
+        with self._lock:
+            self._forget(entry.source)
+            self._note(entry)
+        return entry
+
+    def note(self, entry: Entry) -> None:
+        """Remembers that an input which is no module was taken."""
+        with self._lock:
+            self._note(entry)
+
+    def attempt(
+        self, name: str, source: str, stamp: str, make: Callable[[], Entry]
+    ) -> Entry | None:
+        """Runs what adds a module, unless that is done; what cannot be made is skipped. None if all
+        is as before."""
+        if self.is_done(source, stamp):
+            return None
+        before = self._entries.get(source)
+        try:
+            entry = make()
+        except (CorpusError, OSError) as error:
+            return self.skip(name, str(error), source=source, stamp=stamp)
+        return None if before is not None and replace(before, stamp=stamp) == entry else entry
+
+    def _note(self, entry: Entry) -> None:
+        self._entries[entry.source] = entry
+        self._journal.write(entry)
+
+    def _forget(self, source: str) -> None:
+        """An input that has changed since it was taken takes its module with it."""
+        entry = self._entries.pop(source, None)
+        if entry is None or entry.result != KEPT:
+            return
+        del self._names[entry.name]
+        self._fingerprints.pop(entry.detail, None)
+        for suffix in (".bc", ".cmd", ".thinlto.bc"):
+            self._file(entry.name, suffix).unlink(missing_ok=True)
+        self._drop_orphans(set(self._names))
+
+    def _free_name(self, wanted: str) -> str:
+        """Inside the corpus, and no other module's."""
+        parts = [part for part in wanted.split("/") if part not in ("", ".", "..")]
+        name = "/".join(parts) or "module"
+        number = 1
+        free = name
+        while free in self._names or self._file(free, ".bc").exists():
+            number += 1
+            free = f"{name}~{number}"
+        return free
+
+    def _store(
+        self, name: str, bitcode: Path, command: Sequence[str], thinlto_index: Path | None
+    ) -> None:
+        self._file(name, ".bc").parent.mkdir(parents=True, exist_ok=True)
+        if thinlto_index is not None:
+            _copy(thinlto_index, self._file(name, ".thinlto.bc"))
+        if self._override is None:
+            words = ["-cc1", "-emit-obj", *_cc1.code_generation(list(command))]
+            _journal.replace(self._file(name, ".cmd"), b"\0".join(map(os.fsencode, words)))
+        _copy(bitcode, self._file(name, ".bc"))
+
+    def _fingerprint(self, bitcode: Path, command: list[str]) -> str:
+        """Equal for modules that differ in no more than the names of their files."""
+        digest = hashlib.sha256(_cc1.optimization_level(command).encode())
+        try:
+            text = run([self._tools.dis, str(bitcode), "-o", "-"])
+        except ToolError as error:
+            raise CorpusError(f"is no valid bitcode: {error}") from None
+        for line in text.split(b"\n", 2):
+            if not line.startswith((b"; ModuleID", b"source_filename")):
+                digest.update(line)
+        return digest.hexdigest()
+
+    def _save(self) -> None:
+        description: dict[str, object] = {}
+        if self._override is not None:
+            description["global_command_override"] = list(self._override)
+        description["has_thinlto"] = self.thinlto
+        description["modules"] = sorted(self._names)
+        text = json.dumps(description, indent=2) + "\n"
+        _journal.replace(self.directory / DESCRIPTION, text.encode())
+        self._saved = time.monotonic()
+
+    def close(self) -> None:
+        """Writes the description and the list of what was skipped."""
+        with self._lock:
+            self._save()
+            skipped = [entry for entry in self._entries.values() if entry.result == SKIPPED]
+            lines = sorted(f"{entry.name}: {entry.detail}\n" for entry in skipped)
+            path = self.directory / SKIPPED_FILE
+            if lines:
+                _journal.replace(path, "".join(lines).encode(errors="surrogateescape"))
+            else:
+                path.unlink(missing_ok=True)
+            self._journal.close()
+
+    def __enter__(self) -> CorpusWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _copy(source: Path, target: Path) -> None:
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        shutil.copyfile(source, temporary)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
