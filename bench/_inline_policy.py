@@ -55,7 +55,8 @@ class Policy:
 
     def save(self, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(file, features=np.array(self.features), **self.weights)
+        arrays: dict[str, Any] = {"features": np.array(self.features), **self.weights}
+        np.savez(file, **arrays)
 
     @staticmethod
     def load(file: Path) -> Policy:
@@ -93,10 +94,10 @@ def fit(features: list[str], x: Array, decisions: Array) -> Policy:
         if i == 0:
             w, b = w / deviation[:, None], b - (mean / deviation) @ w
         weights |= {f"w{i}": w, f"b{i}": b}
-    columns = np.hstack([h, np.ones((len(h), 1))])
+    seen = np.hstack([h, np.ones((len(h), 1))])
     penalty = RIDGE * np.diag([1.0] * h.shape[1] + [0.0])
     target = 2.0 * decisions - 1
-    solution = np.linalg.solve(columns.T @ columns + penalty, columns.T @ target)
+    solution = np.linalg.solve(seen.T @ seen + penalty, seen.T @ target)
     last = len(HIDDEN)
     weights |= {f"w{last}": solution[:-1, None], f"b{last}": solution[-1:]}
     policy = Policy(features, {name: w.astype(np.float32) for name, w in weights.items()})

@@ -11,6 +11,7 @@ import argparse
 import json
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -227,4 +228,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (RunError, subprocess.TimeoutExpired) as why:
+        sys.exit(f"cost: {why}")

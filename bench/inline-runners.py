@@ -18,6 +18,8 @@ import shutil
 import statistics
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,10 +48,25 @@ RESAMPLES = 2000
 Row = dict[str, Any]
 
 
-def compile_module(module: Module, variant: Variant) -> Usage:
+def compile_module(module: Module, variant: Variant, output: str = "module.o") -> Usage:
     extra = ["-Oz", *variant.clang_arguments]
-    command = module.compile_command(CLANG, SCRATCH / "module.o", extra)
+    command = module.compile_command(CLANG, SCRATCH / output, extra)
     return run(command, environment(variant.model))
+
+
+def compile_all(variant: Variant, modules: list[Module], what: str, clock: Clock) -> list[Path]:
+    """On all cores, as nothing is timed; the objects."""
+
+    def compile_one(number: int) -> Path:
+        compile_module(modules[number], variant, f"{number}.o")
+        return SCRATCH / f"{number}.o"
+
+    objects = []
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as workers:
+        for i, made in enumerate(workers.map(compile_one, range(len(modules)))):
+            objects.append(made)
+            clock.step(what, i + 1, len(modules))
+    return objects
 
 
 def fit_policy(modules: list[Module], clock: Clock) -> Policy:
@@ -62,12 +79,10 @@ def fit_policy(modules: list[Module], clock: Clock) -> Policy:
         return Policy.load(weights)
     logs = SCRATCH / "fit"
     heuristic = Variant("fit", model=f"heuristic:?record={logs}/")
-    for i, module in enumerate(modules):
-        compile_module(module, heuristic)
-        clock.step("LLVM's decisions recorded, modules", i + 1, len(modules))
+    compile_all(heuristic, modules, "LLVM's decisions recorded, modules", clock)
     if not (decisions := read_decisions(logs)):
         sys.exit("LLVM has decided nothing in these modules: there is nothing to fit a policy to")
-    rows = np.vstack(list(decisions.values()))
+    rows = np.vstack([decisions[module] for module in sorted(decisions)])  # the same fit each time
     policy = fit(read_features(logs), rows[:, :-1], rows[:, -1])
     agreed = float(np.mean((policy.logits(rows[:, :-1]) > 0) == rows[:, -1]))
     clock.done(f"policy fitted to {len(rows)} decisions of LLVM, agrees with {agreed:.1%}")
@@ -87,14 +102,13 @@ def check(
         logs = SCRATCH / f"logs-{variant.name}"
         used = variant.recording(logs) if variant.kind == POLICY else variant
         try:
-            for i, module in enumerate(modules):
-                compile_module(module, used)
-                result.add_object(SCRATCH / "module.o")
-                clock.step(f"{variant.name}, modules checked", i + 1, len(modules))
+            objects = compile_all(used, modules, f"{variant.name}, modules checked", clock)
+            for made in objects:
+                result.add_object(made)
             result.decisions = read_decisions(logs) if variant.kind == POLICY else {}
         except (RunError, subprocess.TimeoutExpired) as why:
             if variant == PLAIN:
-                sys.exit(f"{module.name}: {why}")
+                sys.exit(str(why))
             missing[variant.name] = str(why)
             continue
         found[variant.name] = result
@@ -191,7 +205,7 @@ def parse() -> argparse.Namespace:
         "--modules", type=int, default=160, metavar="N", help="at most (default: %(default)s)"
     )
     parser.add_argument(
-        "--repetitions", type=int, metavar="N", help="compiles of each (default: 5; --quick: 2)"
+        "--repetitions", type=int, metavar="N", help="compiles of each (default: 3; --quick: 2)"
     )
     parser.add_argument("--no-tensorflow", action="store_true", help="leave out tf and tflite")
     parser.add_argument("--no-thinlto", action="store_true", help="leave out the ThinLTO links")
@@ -209,7 +223,7 @@ def main() -> None:
     SCRATCH.mkdir(parents=True)
     corpus, every, program = choose(given.corpus, given.modules)
     modules = spread(every, 12) if given.quick else every
-    repetitions = given.repetitions or (2 if given.quick else 5)
+    repetitions = given.repetitions or (2 if given.quick else 3)
     clock.done(f"{len(modules)} modules of {corpus}")
     policy = fit_policy(every, clock)
     write(policy, not given.no_tensorflow)
@@ -267,11 +281,14 @@ def main() -> None:
     print_goals(goals)
     if (load := os.getloadavg()[0]) > len(os.sched_getaffinity(0)) + 1:
         print(f"\nthe machine is busy (load {load:.1f}): ratios by the clock are doubtful")
-    for name, why in missing.items():
-        print(f"inline-runners: no row for {name}: {why}", file=sys.stderr)
+    for name, reason in missing.items():
+        print(f"inline-runners: no row for {name}: {reason}", file=sys.stderr)
     shutil.rmtree(SCRATCH)
     print(f"\nwritten: {OUT / 'inline-runners.json'}, _thinlto.json, _goals.json, .png")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (RunError, subprocess.TimeoutExpired) as why:
+        sys.exit(f"inline-runners: {why}")
