@@ -56,7 +56,7 @@ INSIDE = {
 BESIDE = {
     "compilers/llvm/interactive": {"core", "os", "log"},
     "tools/cbridge-clang": {"os", "interactive", "shared"},
-    "tools/shared": set(),
+    "tools/shared": {"os", "shared"},
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"][^>"]*[>"])')

@@ -117,10 +117,11 @@ std::string ownFolder() {
 
 std::vector<std::string> libraryPlaces() {
   std::vector<std::string> List;
-  // Of a library in lib/, of a program in bin/, of a Python package.
+  // Of a library in lib/, of a program in bin/, of a Python package, of a
+  // program in that, of a program in a build tree (tools/NAME/).
   if (std::string Own = ownFolder(); !Own.empty())
     List = {Own + "compiler-bridge", Own + "../lib/compiler-bridge",
-            Own + "lib"};
+            Own + "lib", Own + "../lib", Own + "../../lib/compiler-bridge"};
   const char *Given = ::secure_getenv("CBRIDGE_MODULE_PATH");
   for (std::string_view Rest = Given ? Given : ""; !Rest.empty();) {
     size_t End = std::min(Rest.find(':'), Rest.size());

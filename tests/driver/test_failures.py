@@ -4,7 +4,29 @@ from __future__ import annotations
 
 import unittest
 
-from _driver import DriverTest
+from _driver import DRIVER, DriverTest
+
+#: Asks one question, as LLVM does, and then fails as $FAKE_ERROR and $FAKE_CODE say.
+FAKE_CLANG = """#!/usr/bin/env python3
+import os, sys
+with open("calls", "a") as calls:
+    calls.write("call\\n")
+bases = [word.partition("=")[2] for word in sys.argv if "priority-interactive" in word]
+if not bases:
+    sys.exit(print("compiled"))
+answers = open(bases[0] + ".in", "rb")
+with open(bases[0] + ".out", "wb") as questions:
+    spec = '{"name":"%s","type":"%s","port":0,"shape":[1]}'
+    feature, advice = spec % ("li_size", "int64_t"), spec % ("priority", "float")
+    header = '{"features":[%s],"advice":%s}' % (feature, advice)
+    questions.write(header.encode() + b'\\n{"context":"f"}\\n{"observation":0}\\n12345678\\n')
+    questions.flush()
+    assert len(answers.read(4)) == 4
+print("half of the output")
+sys.stderr.write(os.environ["FAKE_ERROR"])
+code = int(os.environ["FAKE_CODE"])
+sys.exit(code) if code >= 0 else os.kill(os.getpid(), -code)
+"""
 
 
 class Failures(DriverTest):
@@ -37,9 +59,46 @@ class Failures(DriverTest):
         )
         self.assert_same_object("ours.o", "-O2", "-c", "pressure.c")
 
+    def call_fake_clang(self, error: str, code: int) -> tuple[int, str, str, int]:
+        """What a call comes to, and how often clang was called for it."""
+        self.write("fake/clang-19", FAKE_CLANG, executable=True)
+        (self.folder / "calls").unlink(missing_ok=True)
+        done = self.driver(
+            *("--cbridge-priority=constant:1", "-O2", "-c", "pressure.c"),
+            CBRIDGE_CLANG=f"{self.folder}/fake/clang-19",
+            FAKE_ERROR=error,
+            FAKE_CODE=str(code),
+        )
+        return done.returncode, done.stdout, done.stderr, self.read("calls").count(b"call")
+
+    def test_what_clang_cannot_bear(self) -> None:
+        for error, code in (
+            ("error: ran out of registers during register allocation\n", 1),
+            ("fatal error: error in backend\n", 70),
+            ("stack dump\n", -11),
+        ):
+            returned, out, err, calls = self.call_fake_clang(error, code)
+            self.assertEqual((returned, out, calls), (0, "compiled\n", 2), error)
+            self.assertRegex(err, "^cbridge-clang: clang cannot bear what models decided, 1 times")
+            self.assertEqual(err.count("\n"), 1)
+
+    def test_ordinary_errors_are_reported_once(self) -> None:
+        error = "a.c:1:1: error: expected ';'\n"
+        self.assertEqual(self.call_fake_clang(error, 1), (1, "half of the output\n", error, 1))
+
     def test_crashes(self) -> None:
-        self.assert_plain("testpolicy:crash?after=10", "ended by signal 11")
+        self.assert_plain("testpolicy:crash?after=10", "ended by signal 6")
         self.assert_plain("testpolicy:exit?after=10", "ended by exit status 0")
+
+    def test_never_answers(self) -> None:
+        done = self.fell_back(
+            *("--cbridge-evict=testpolicy:block?after=3&tell=/dev/null", "-O2", "-c", "pressure.c"),
+            *("-o", "ours.o", "--cbridge-priority=testpolicy:random"),
+            why="evict model 'testpolicy:block.*': no answer within 1 s; compiled without it",
+            CBRIDGE_ANSWER_TIMEOUT="1",
+        )
+        self.assertEqual(done.stdout, "")
+        self.assert_same_object("ours.o", "-O2", "-c", "pressure.c")
 
     def test_absent(self) -> None:
         for model in (
@@ -79,6 +138,21 @@ class Failures(DriverTest):
             TMPDIR="/nowhere",
         )
         self.assert_same_object("ours.o", "-O2", "-c", "pressure.c")
+
+    def shell(self, call: str) -> int:
+        command = f"exec {DRIVER} --cbridge-evict={call}"
+        return self.run_program("sh", "-c", command).returncode
+
+    def test_closed_standard_files(self) -> None:
+        for model in ("testpolicy:random", "'testpolicy:fail?after=3'"):
+            for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+                code = self.shell(f"{model} -O2 -c pressure.c -o closed.o {closed}")
+                self.assertEqual(code, 0, closed)
+                (self.folder / "closed.o").unlink()
+
+    def test_output_that_cannot_be_written(self) -> None:
+        code = self.shell("testpolicy:random -O2 -S pressure.c -o - >/dev/full")
+        self.assertEqual(code, 1)
 
     def test_what_models_print_is_not_the_compilers_output(self) -> None:
         printing = "printf spoken; exec sleep 1000"

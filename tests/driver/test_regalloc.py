@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import unittest
 
-from _driver import DRIVER, DriverTest
+from _driver import BUILT, DRIVER, DriverTest, installed
 
 RANDOM = "testpolicy:random?seed="
 
@@ -214,6 +215,21 @@ class Regalloc(DriverTest):
             why="choose an advisor already",
         )
         self.assert_same_object("ours.o", *option, "-O2", "-c", "pressure.c")
+
+    def test_modules_beside_the_program(self) -> None:
+        for programs, modules in (
+            ("package/bin", "package/lib"),
+            ("there/bin", "there/lib/compiler-bridge"),
+            ("build/tools/cbridge-clang", "build/lib/compiler-bridge"),
+        ):
+            ours = installed(self.folder, programs, None)
+            (self.folder / modules).mkdir(parents=True)
+            shutil.copy(BUILT / "modules" / "cbridge-testpolicy.so", self.folder / modules)
+            done = self.run_program(
+                *(ours, f"--cbridge-evict={RANDOM}1", "-O2", "-c", "pressure.c"),
+                CBRIDGE_MODULE_PATH="",
+            )
+            self.assertEqual((done.returncode, done.stderr), (0, ""), programs)
 
     def test_recorded_decisions_are_those_that_were_taken(self) -> None:
         (self.folder / "log").mkdir()

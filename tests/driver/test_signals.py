@@ -48,6 +48,34 @@ class Signals(DriverTest):
                 self.assert_gone(process, by)
                 self.assert_nothing_left()
 
+    def test_while_it_waits_for_its_input(self) -> None:
+        for by in (signal.SIGINT, signal.SIGKILL):
+            process = subprocess.Popen(
+                [DRIVER, "--cbridge-evict=testpolicy:random", "-O2", "-x", "c", "-", "-S"],
+                cwd=self.folder,
+                env=self.environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            assert process.stdin is not None
+            # More than a pipe holds: it reads, so that it is ready for signals.
+            process.stdin.write("// text\n" * 100_000)
+            process.stdin.flush()
+            running = [os.pidfd_open(number) for number in self.processes()]
+            self.assertEqual(len(running), 2)
+            process.send_signal(by)
+            self.wait_for(running)
+            self.assert_gone(process, by)
+            self.assert_nothing_left()
+
+    def wait_for(self, running: list[int]) -> None:
+        """Until these processes, held by files, have ended."""
+        for each in running:
+            self.assertTrue(select.select([each], [], [], 30)[0])
+            os.close(each)
+
     def test_to_the_whole_group(self) -> None:
         for call in self.CALLS:
             process = self.start(*call, new_group=True)
@@ -62,9 +90,7 @@ class Signals(DriverTest):
             running = [os.pidfd_open(number) for number in self.processes()]
             self.assertGreaterEqual(len(running), 3)
             process.kill()
-            for each in running:
-                self.assertTrue(select.select([each], [], [], 30)[0])
-                os.close(each)
+            self.wait_for(running)
             process.communicate(timeout=30)
             self.assert_nothing_left()
 

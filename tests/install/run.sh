@@ -25,6 +25,19 @@ fi
 say "the tool"
 "$prefix/bin/cbridge" --version
 
+say "the compilers"
+try_compilers() { # FOLDER
+  if ! command -v clang-19 >/dev/null; then
+    echo "without clang-19"
+    return
+  fi
+  "$1/cbridge-clang" --cbridge-version
+  printf '#include <string>\nint main(int n, char **v) { return int(std::string(v[0], n).size()) - 1; }\n' >"$work/main.cpp"
+  "$1/cbridge-clang++" --cbridge-evict=constant:32 -O2 "$work/main.cpp" -o "$work/main"
+  "$work/main"
+}
+try_compilers "$prefix/bin"
+
 say "find_package"
 cmake -S "$root/tests/install/consumer" -B "$work/cmake" -G Ninja -DCMAKE_PREFIX_PATH="$prefix"
 cmake --build "$work/cmake"
@@ -120,6 +133,7 @@ say "pip install"
 cd "$work"
 "$work/venv/bin/python" -c 'import compiler_bridge; print(compiler_bridge.__file__)'
 "$work/venv/bin/cbridge" log --help
+try_compilers "$work/venv/bin"
 if find "$prefix" -name cbridge-onnx-ops.so | grep .; then
   "$work/venv/bin/python" -c 'from compiler_bridge import export; print(export.custom_ops_library())'
 fi

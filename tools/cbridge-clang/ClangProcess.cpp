@@ -6,10 +6,13 @@
 //===----------------------------------------------------------------------===//
 #include "ClangProcess.h"
 
+#include "EndProcesses.h"
+
 #include "os/FileSet.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -25,6 +28,8 @@ constexpr int Ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 /// Who signals a whole group has signalled clang as well: two signals would
 /// keep it from removing its temporary files.
 constexpr std::chrono::milliseconds GroupDelay(100);
+/// For a clang that has been told to end.
+constexpr std::chrono::seconds Grace(10);
 
 std::vector<char *> pointers(const std::vector<std::string> &Words) {
   std::vector<char *> Argv;
@@ -72,14 +77,14 @@ ClangProcess::ClangProcess() {
       os::File(::signalfd(-1, &Caught, SFD_CLOEXEC | SFD_NONBLOCK)));
 }
 
-ClangProcess::~ClangProcess() {
+void ClangProcess::letSignalsThrough() {
   ::sigaction(SIGCHLD, &ChildBefore, nullptr);
   ::sigprocmask(SIG_SETMASK, &Before, nullptr);
 }
 
 Status ClangProcess::start(const std::string &Path,
-                           const std::vector<std::string> &Argv, int Input,
-                           int Output, int Error) {
+                           const std::vector<std::string> &Argv,
+                           const std::string &Folder, int Output, int Error) {
   if (!Signals)
     return os::lastError("signalfd");
   pid_t Parent = ::getpid();
@@ -94,8 +99,9 @@ Status ClangProcess::start(const std::string &Path,
     ::_exit(127);
   ::sigaction(SIGCHLD, &ChildBefore, nullptr);
   ::sigprocmask(SIG_SETMASK, &Before, nullptr);
-  if (Input != STDIN_FILENO)
-    ::dup2(Input, STDIN_FILENO);
+  markAsAsking(Folder);
+  // Where clang's own temporary files end with us, however it ends.
+  ::setenv("TMPDIR", Folder.c_str(), 1);
   ::dup2(Output, STDOUT_FILENO);
   ::dup2(Error, STDERR_FILENO);
   ::execv(Path.c_str(), pointers(Argv).data());
@@ -145,8 +151,12 @@ void ClangProcess::handleSignals() {
 void ClangProcess::wait() {
   os::FileSet Files;
   Files.add(Signals.get());
+  Deadline Until = Deadline::in(Grace);
   for (reap(); !ended(); handleSignals())
-    Files.wait(PassOn);
+    if (!Files.wait(PassOn & Until) && Until.passed()) {
+      ::kill(Id, SIGKILL);
+      Until = Deadline::never();
+    }
 }
 
 } // namespace cbridge::driver

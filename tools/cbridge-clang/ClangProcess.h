@@ -30,24 +30,28 @@ Status execute(const std::string &Path, const std::vector<std::string> &Argv);
 class ClangProcess {
 public:
   ClangProcess();
-  /// Signals mean again what they did. Clang must have ended.
-  ~ClangProcess();
+  /// Clang must have ended.
+  ~ClangProcess() { letSignalsThrough(); }
   ClangProcess(const ClangProcess &) = delete;
   ClangProcess &operator=(const ClangProcess &) = delete;
 
+  /// Clang bears the mark of those who ask in Folder, and has its temporary
+  /// files there.
   Status start(const std::string &Path, const std::vector<std::string> &Argv,
-               int Input, int Output, int Error);
+               const std::string &Folder, int Output, int Error);
   /// Can be read when there is something for handleSignals().
   int signals() const { return Signals.get(); }
   void handleSignals();
   /// When handleSignals() is due anyway.
   Deadline nextStep() const { return PassOn; }
   bool ended() const { return Id < 0; }
-  /// Until it has ended.
+  /// Until it has ended; kills it if that takes too long.
   void wait();
   int waitStatus() const { return HowEnded; }
   /// Whether it has been ended from outside, rather than by its own fault.
   bool wasKilled() const;
+  /// Signals mean again what they did; those that came in the meantime, too.
+  void letSignalsThrough();
   /// The signal that asked us to end; 0: none.
   int endedBySignalToUs() const { return Received; }
 

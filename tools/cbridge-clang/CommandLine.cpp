@@ -25,6 +25,12 @@ bool startsWith(const std::string &Text, const std::string &Start) {
 /// are none.
 std::string defaultModel(Kind /*K*/) { return ""; }
 
+Status wrong(const std::string &Option, const char *Why) {
+  return Status::error(StatusCode::InvalidArgument, "option '" + Option + "' " +
+                                                        Why +
+                                                        "; see --cbridge-help");
+}
+
 } // namespace
 
 Status CommandLine::takeOption(const std::string &Word) {
@@ -44,12 +50,9 @@ Status CommandLine::takeOption(const std::string &Word) {
       return Status();
     }
     if (Name == Each.Name)
-      return Status::error(StatusCode::InvalidArgument,
-                           "'" + Word + "' needs a runner: '" + Word +
-                               "=RUNNER'; see --cbridge-help");
+      return wrong(Word, "needs a runner, such as =shm:NAME");
   }
-  return Status::error(StatusCode::InvalidArgument,
-                       "unknown option '" + Word + "'; see --cbridge-help");
+  return wrong(Word, "is not known");
 }
 
 Expected<CommandLine> CommandLine::parse(Span<char *const> Argv) {

@@ -11,11 +11,15 @@
 
 namespace cbridge::driver {
 
-/// Ends all processes of this user whose command line has Word, which nobody
-/// else could know: compilers, wherever in the tree of processes they are now.
-/// They may remove their temporary files first; those that take too long are
-/// killed.
-void endProcessesNaming(const std::string &Word);
+/// Marks this process, and all that it starts, as one that waits for answers
+/// in Folder.
+void markAsAsking(const std::string &Folder);
+
+/// Ends all processes that bear the mark, wherever in the tree of processes
+/// they are now. They may remove their temporary files first; those that take
+/// too long are killed. If they may have got a signal already, a second one
+/// would end them before they have cleaned up: they get some time first.
+void endAsking(const std::string &Folder, bool SignalledAlready);
 
 } // namespace cbridge::driver
 

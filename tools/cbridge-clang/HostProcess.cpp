@@ -12,8 +12,10 @@
 #include "os/FileSet.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include <fcntl.h>
@@ -64,29 +66,83 @@ void prepare() {
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
-/// Waits, beside a model that may never answer, until who looks after clang is
-/// gone.
-struct Watch {
-  int Line;
-  std::string Folder;
+/// How long one answer may take, in which the model may be opened: what its
+/// runner allows itself, and a minute for models that know no deadline.
+std::chrono::nanoseconds longestAnswer(const std::string &Runner) {
+  const char *Given = std::getenv("CBRIDGE_ANSWER_TIMEOUT");
+  double Seconds = Given ? std::atof(Given) : 0;
+  if (Seconds > 0 && Seconds < 1e9)
+    return std::chrono::nanoseconds(int64_t(Seconds * 1e9));
+  std::chrono::nanoseconds Longest = std::chrono::minutes(1);
+  if (Expected<RunnerString> R = RunnerString::parse(Runner))
+    for (const char *Key : {"timeout", "connect"})
+      Longest += R->duration(Key, std::chrono::seconds(10))
+                     .valueOr(std::chrono::seconds(10));
+  return Longest;
+}
 
-  static void *run(void *Of) {
-    auto *W = static_cast<Watch *>(Of);
-    pollfd File = {W->Line, 0, 0}; // wakes when the other end is closed
-    os::pollUntil(&File, 1, Deadline::never());
-    endProcessesNaming(W->Folder);
-    os::removeDirectory(W->Folder);
-    ::_exit(0);
+/// Ends this process from beside a model that may never answer: when it takes
+/// too long, and when who looks after clang is gone.
+class Watch {
+public:
+  Watch(int Line, std::string Folder, const std::vector<std::string> &Runners)
+      : Line(Line), Folder(std::move(Folder)) {
+    for (const std::string &Runner : Runners)
+      Longest.push_back(longestAnswer(Runner));
   }
   bool start() {
     pthread_t Thread;
-    return ::pthread_create(&Thread, nullptr, run, this) == 0;
+    return ::pthread_create(
+               &Thread, nullptr,
+               [](void *Of) -> void * { static_cast<Watch *>(Of)->run(); },
+               this) == 0;
   }
+  /// Around each answer.
+  void begin(size_t OfChannel) {
+    Channel = OfChannel;
+    Since = now();
+  }
+  void end() { Since = 0; }
+
+private:
+  static int64_t now() {
+    return Deadline::Clock::now().time_since_epoch().count();
+  }
+  [[noreturn]] void run() {
+    for (;;) {
+      pollfd File = {Line, 0, 0}; // wakes when the other end is closed
+      if (os::pollUntil(&File, 1, Deadline::in(std::chrono::seconds(1))) != 0)
+        break;
+      int64_t Began = Since;
+      if (Began != 0 && now() - Began > Longest[Channel].count())
+        giveUp();
+    }
+    endAsking(Folder, /*SignalledAlready=*/true); // clang, by the kernel
+    os::removeDirectory(Folder);
+    ::_exit(0);
+  }
+  [[noreturn]] void giveUp() const {
+    for (size_t I = 0; I < Longest.size(); ++I) {
+      Packet P = {};
+      if (I == Channel)
+        store(P.Failure,
+              "no answer within " +
+                  std::to_string(Longest[I] / std::chrono::seconds(1)) + " s");
+      ::send(Line, &P, sizeof(P), MSG_NOSIGNAL);
+    }
+    ::_exit(1);
+  }
+
+  const int Line;
+  const std::string Folder;
+  std::vector<std::chrono::nanoseconds> Longest; // of each channel
+  std::atomic<size_t> Channel{0};
+  std::atomic<int64_t> Since{0}; // 0: nobody waits
 };
 
 /// Answers until told to stop.
 void serve(InteractiveHost &Host, std::vector<ModelAdvisor> &Advisors,
-           int Line) {
+           Watch &Beside, int Line) {
   Status HostFailure;
   for (;;) {
     Expected<const InteractiveQuestion *> Q =
@@ -95,8 +151,10 @@ void serve(InteractiveHost &Host, std::vector<ModelAdvisor> &Advisors,
       HostFailure = Q.status();
     if (!Q || !*Q)
       break;
-    if (Expected<bool> Sent = Host.reply(Advisors[(*Q)->Channel].answer(**Q));
-        !Sent) {
+    Beside.begin((*Q)->Channel);
+    Bytes Advice = Advisors[(*Q)->Channel].answer(**Q);
+    Beside.end();
+    if (Expected<bool> Sent = Host.reply(Advice); !Sent) {
       HostFailure = Sent.status();
       break;
     }
@@ -128,15 +186,15 @@ HostProcess::start(InteractiveHost &Host,
 
   Ours.close();
   prepare();
-  Watch Outer = {Theirs.get(), Folder};
-  if (!Outer.start())
+  Watch Beside(Theirs.get(), Folder, Runners);
+  if (!Beside.start())
     ::_exit(1);
   {
     std::vector<ModelAdvisor> Advisors;
     Advisors.reserve(Runners.size());
     for (const std::string &Runner : Runners)
       Advisors.emplace_back(Runner);
-    serve(Host, Advisors, Theirs.get());
+    serve(Host, Advisors, Beside, Theirs.get());
   } // lets go of models
   ::_exit(0);
 }

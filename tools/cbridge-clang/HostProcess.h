@@ -31,7 +31,7 @@ struct Report {
 class HostProcess {
 public:
   /// One runner string for each channel of Host, which the child uses from now
-  /// on. Folder, which only our compilers name, goes with the last of us.
+  /// on. Folder is that which compilers ask in, and goes with the last of us.
   static Expected<HostProcess> start(InteractiveHost &Host,
                                      const std::vector<std::string> &Runners,
                                      const std::string &Folder);

@@ -35,6 +35,9 @@ public:
 };
 
 const char *nameOf(Kind K) { return Kinds[size_t(K)].Name; }
+std::string nameOf(const Advised &A) {
+  return nameOf(A.K) + (" model '" + A.Runner + "'");
+}
 
 /// What makes clang ask at Base.
 void addOptions(std::vector<std::string> &To, Kind K, const std::string &Base) {
@@ -56,21 +59,71 @@ bool wantsColour() {
          std::strcmp(Terminal, "dumb") != 0;
 }
 
-/// Clang's process, what it prints, and the models, together.
+/// What clang prints, and how the models did.
 class Session {
 public:
-  Session(std::string Folder, HeldOutput Out, HeldOutput Err)
-      : Folder(std::move(Folder)), Out(std::move(Out)), Err(std::move(Err)) {}
+  Session(HostedRun &What, ClangProcess &Clang) : What(What), Clang(Clang) {}
 
-  Status run(const HostedRun &What, InteractiveHost &Host, int Input);
-  ClangProcess Clang;
-  std::vector<Report> Reports;
-  const std::string Folder;
-  HeldOutput Out, Err;
+  /// Fails if there is no telling whether the compile was good.
+  Status run(const std::string &Folder);
+  /// Why the compile was not good, if it was not.
+  Status judge() const;
+  HostedRun::Outcome show();
 
 private:
+  Status open(const std::string &Folder);
+  Status startClang(const std::string &Folder, const InteractiveHost &Host);
   Status watch(const HostProcess &Models);
+  std::vector<std::string> runners() const;
+
+  HostedRun &What;
+  ClangProcess &Clang;
+  HeldOutput Out, Err;
+  std::vector<Report> Reports;
 };
+
+/// What is needed before clang can be started.
+Status Session::open(const std::string &Folder) {
+  for (HeldOutput *Each : {&Out, &Err}) {
+    Expected<HeldOutput> Made = HeldOutput::open(Folder);
+    if (!Made)
+      return Made.status();
+    *Each = std::move(*Made);
+  }
+  if (!What.ReadsStdin)
+    return Status();
+  Expected<os::File> Input = makeNamelessFile(Folder);
+  if (!Input)
+    return Input.status();
+  Status S = spoolInput(*Input, Clang.signals());
+  What.LostStdin = !S.ok();
+  Clang.handleSignals();
+  return S;
+}
+
+Status Session::startClang(const std::string &Folder,
+                           const InteractiveHost &Host) {
+  std::vector<std::string> Arguments = {What.Plain[0]};
+  if (wantsColour())
+    Arguments.push_back("-fcolor-diagnostics");
+  Arguments.push_back("--start-no-unused-arguments");
+  for (size_t I = 0; I < What.Models.size(); ++I)
+    addOptions(Arguments, What.Models[I].K, Host.base(I));
+  Arguments.push_back("--end-no-unused-arguments");
+  Arguments.insert(Arguments.end(), What.Plain.begin() + 1, What.Plain.end());
+  Status S =
+      Clang.start(What.Clang, Arguments, Folder, Out.Far.get(), Err.Far.get());
+  Out.Far.close();
+  Err.Far.close();
+  return S;
+}
+
+std::vector<std::string> Session::runners() const {
+  std::vector<std::string> Runners;
+  for (const Advised &Each : What.Models)
+    Runners.push_back(Each.Runner);
+  return Runners;
+}
 
 /// Until clang has ended, or there is no use in waiting for that.
 Status Session::watch(const HostProcess &Models) {
@@ -93,123 +146,103 @@ Status Session::watch(const HostProcess &Models) {
   return Status();
 }
 
-Status Session::run(const HostedRun &What, InteractiveHost &Host, int Input) {
-  std::vector<std::string> Arguments = {What.Plain[0]};
-  if (wantsColour())
-    Arguments.push_back("-fcolor-diagnostics");
-  Arguments.push_back("--start-no-unused-arguments");
-  std::vector<std::string> Runners;
-  for (size_t I = 0; I < What.Models.size(); ++I) {
-    addOptions(Arguments, What.Models[I].K, Host.base(I));
-    Runners.push_back(What.Models[I].Runner);
-  }
-  Arguments.push_back("--end-no-unused-arguments");
-  Arguments.insert(Arguments.end(), What.Plain.begin() + 1, What.Plain.end());
-
-  if (Status S = Clang.start(What.Clang, Arguments, Input, Out.Far.get(),
-                             Err.Far.get());
-      !S)
+Status Session::run(const std::string &Folder) {
+  std::vector<std::string> Bases;
+  for (const Advised &Each : What.Models)
+    Bases.push_back(Folder + "/" + nameOf(Each.K));
+  Expected<InteractiveHost> Host = InteractiveHost::open(Bases);
+  if (!Host)
+    return Host.status();
+  // First of all: it cleans up after us, should we be killed.
+  Expected<HostProcess> Models = HostProcess::start(*Host, runners(), Folder);
+  if (!Models)
+    return Models.status();
+  if (Status S = open(Folder); !S || Clang.endedBySignalToUs())
     return S;
-  Out.Far.close();
-  Err.Far.close();
-  Status Failure;
-  if (Expected<HostProcess> Models =
-          HostProcess::start(Host, Runners, Folder)) {
-    Failure = watch(*Models);
-    bool WasEnded = Clang.wasKilled();
-    // Compilers that clang has left behind, or all if it is not to go on.
-    endProcessesNaming(Folder);
-    Clang.wait();
-    if (WasEnded || Clang.endedBySignalToUs())
-      return Status(); // whatever the model makes of that
-    Expected<std::vector<Report>> Told = Models->finish(Runners.size());
-    if (Told)
-      Reports = std::move(*Told);
-    else if (Failure.ok())
-      Failure = Told.status();
-  } else {
-    Failure = Models.status();
-    endProcessesNaming(Folder);
-    Clang.wait();
-  }
+  if (Status S = startClang(Folder, *Host); !S)
+    return S;
+  Status Failure = watch(*Models);
+  bool WasKilled = Clang.wasKilled();
+  // A clang that has ended by itself has waited for its compilers.
+  bool Signalled = WasKilled || Clang.endedBySignalToUs();
+  if (!Clang.ended() || Signalled)
+    endAsking(Folder, Signalled);
+  Clang.wait();
+  if (Signalled)
+    return Status(); // whatever the model makes of that
+  Expected<std::vector<Report>> Told = Models->finish(What.Models.size());
+  if (Told)
+    Reports = std::move(*Told);
+  else if (Failure.ok())
+    Failure = Told.status();
   for (HeldOutput *Each : {&Out, &Err})
     if (Status S = Each->pump(); !S && Failure.ok())
       Failure = S;
   return Failure;
 }
 
-/// Why the compile was not good, if it was not.
-Status judge(const HostedRun &What, const Session &S) {
+Status Session::judge() const {
   uint64_t Decisions = 0;
-  for (size_t I = 0; I < S.Reports.size(); ++I) {
-    Decisions += S.Reports[I].Decisions + S.Reports[I].Replaced;
-    if (!S.Reports[I].Failure.empty())
+  for (size_t I = 0; I < Reports.size(); ++I) {
+    Decisions += Reports[I].Decisions + Reports[I].Replaced;
+    if (!Reports[I].Failure.empty())
       return Status::error(StatusCode::ModelError,
-                           std::string(nameOf(What.Models[I].K)) + " model '" +
-                               What.Models[I].Runner +
-                               "': " + S.Reports[I].Failure);
+                           nameOf(What.Models[I]) + ": " + Reports[I].Failure);
   }
-  // Not the model's fault that the source is wrong; but who knows.
-  if (S.Clang.waitStatus() != 0 && Decisions != 0)
-    return Status::error(StatusCode::ModelError, "clang failed after " +
-                                                     std::to_string(Decisions) +
-                                                     " decisions of models");
-  return Status();
+  if (Clang.waitStatus() == 0 || Decisions == 0)
+    return Status();
+  // No model is to blame for a source that is wrong, or a link that fails.
+  bool Plain = WIFEXITED(Clang.waitStatus()) &&
+               WEXITSTATUS(Clang.waitStatus()) == EXIT_FAILURE &&
+               !Err.contains("ran out of registers") &&
+               !Err.contains("more registers than available");
+  if (Plain)
+    return Status();
+  return Status::error(StatusCode::ModelError,
+                       "clang cannot bear what models decided, " +
+                           std::to_string(Decisions) + " times");
+}
+
+HostedRun::Outcome Session::show() {
+  HostedRun::Outcome Good;
+  Good.WaitStatus = Clang.waitStatus();
+  for (auto [Held, File] :
+       {std::pair{&Out, STDOUT_FILENO}, std::pair{&Err, STDERR_FILENO}})
+    if (Status S = Held->copyTo(File); !S) {
+      Good.Shown = false;
+      Good.Notes.push_back(S.message());
+    }
+  for (size_t I = 0; I < Reports.size(); ++I)
+    if (const Report &R = Reports[I]; R.Replaced != 0)
+      Good.Notes.push_back(nameOf(What.Models[I]) + ": " +
+                           std::to_string(R.Replaced) + " of " +
+                           std::to_string(R.Decisions + R.Replaced) +
+                           " decisions were not legal, such as " + R.Illegal +
+                           "; defaults were taken instead");
+  return Good;
 }
 
 } // namespace
 
 Expected<HostedRun::Outcome> HostedRun::run() {
-  PrivateFolder Folder;
-  if (!Folder.Made)
-    return Folder.Made.status();
-  std::vector<std::string> Bases;
-  for (const Advised &Each : Models)
-    Bases.push_back(*Folder.Made + "/" + nameOf(Each.K));
-  Expected<InteractiveHost> Host = InteractiveHost::open(Bases);
-  if (!Host)
-    return Host.status();
-  Expected<HeldOutput> Out = HeldOutput::open(*Folder.Made);
-  if (!Out)
-    return Out.status();
-  Expected<HeldOutput> Err = HeldOutput::open(*Folder.Made);
-  if (!Err)
-    return Err.status();
-  if (ReadsStdin) {
-    Expected<os::File> Input = spoolInput(*Folder.Made);
-    if (!Input)
-      return Input.status();
-    ::dup2(Input->get(), STDIN_FILENO);
+  // While it lives, a signal waits until nothing of ours is left.
+  ClangProcess Clang;
+  Session S(*this, Clang);
+  Status Failure;
+  {
+    PrivateFolder Folder;
+    Failure = Folder.Made ? S.run(*Folder.Made) : Folder.Made.status();
   }
-
-  Session S(*Folder.Made, std::move(*Out), std::move(*Err));
-  Status Failure = S.run(*this, *Host, STDIN_FILENO);
-  if (ReadsStdin)
-    ::lseek(STDIN_FILENO, 0, SEEK_SET);
-  if (int Signal = S.Clang.endedBySignalToUs()) {
-    os::removeDirectory(*Folder.Made);
+  if (int Signal = Clang.endedBySignalToUs())
     dieBy(Signal);
-  }
+  if (ReadsStdin && !LostStdin)
+    ::lseek(STDIN_FILENO, 0, SEEK_SET);
   if (Failure.ok())
-    Failure = judge(*this, S);
+    Failure = S.judge();
+  Clang.letSignalsThrough();
   if (!Failure.ok())
     return Failure;
-
-  Outcome Good;
-  Good.WaitStatus = S.Clang.waitStatus();
-  if (Status Shown = S.Out.copyTo(STDOUT_FILENO); !Shown)
-    Good.Notes.push_back("standard output: " + Shown.message());
-  if (Status Shown = S.Err.copyTo(STDERR_FILENO); !Shown)
-    Good.Notes.push_back("standard error: " + Shown.message());
-  for (size_t I = 0; I < S.Reports.size(); ++I)
-    if (const Report &R = S.Reports[I]; R.Replaced != 0)
-      Good.Notes.push_back(std::string(nameOf(Models[I].K)) + " model '" +
-                           Models[I].Runner +
-                           "': " + std::to_string(R.Replaced) + " of " +
-                           std::to_string(R.Decisions + R.Replaced) +
-                           " decisions were not legal, such as " + R.Illegal +
-                           "; defaults were taken instead");
-  return Good;
+  return S.show();
 }
 
 } // namespace cbridge::driver

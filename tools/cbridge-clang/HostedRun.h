@@ -28,10 +28,13 @@ struct HostedRun {
   std::vector<std::string> Plain;
   std::vector<Advised> Models;
   bool ReadsStdin = false;
+  /// Set by run(): standard input could not be kept for another run.
+  bool LostStdin = false;
 
   /// How it ended, if it was good.
   struct Outcome {
     int WaitStatus = 0;
+    bool Shown = true;              ///< all that clang printed
     std::vector<std::string> Notes; ///< one line each
   };
   /// Runs clang, and shows what it printed if all went well. Else the failure

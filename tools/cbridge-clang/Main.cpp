@@ -50,6 +50,8 @@ Environment:
                    as the options, which count more
   CBRIDGE_DISABLE  1: plain clang, whatever the options say
   CBRIDGE_CLANG    the clang to run (default: clang-19, clang++-19)
+  CBRIDGE_ANSWER_TIMEOUT
+                   seconds that one answer may take (evict, priority)
 )";
 
 void say(const std::string &Text) {
@@ -81,7 +83,7 @@ void checkModels(CommandLine &Line, const Clang &Compiler) {
     Expected<RunnerString> Runner = RunnerString::parse(Line.model(Each.K));
     if (!Runner)
       dropModel(Line, Each.K, Runner.status().message());
-    else if (!Compiler.IsVersion19)
+    else if (!Compiler.isVersion19())
       dropModel(Line, Each.K, "'" + Compiler.Path + "' is not clang 19");
     else if (Each.K != Kind::Inline && Runner->scheme() == "heuristic")
       Line.dropModel(Each.K); // LLVM's own, and nothing to say about it
@@ -153,7 +155,10 @@ int run(CommandLine Line) {
   setVariable(Kinds[size_t(Kind::Inline)], Line.model(Kind::Inline));
   Add(Line.Arguments);
 
-  HostedRun Run = {Compiler->Path, Argv, {}, Call.ReadsStdin};
+  HostedRun Run;
+  Run.Clang = Compiler->Path;
+  Run.Plain = Argv;
+  Run.ReadsStdin = Call.ReadsStdin;
   for (auto [K, Chosen] : {std::pair{Kind::Evict, Call.ChoosesEviction},
                            std::pair{Kind::Priority, Call.ChoosesPriority}}) {
     if (Line.model(K).empty() || !Call.AllocatesRegisters)
@@ -167,6 +172,8 @@ int run(CommandLine Line) {
     return execPlain(*Compiler, Argv);
 
   Expected<HostedRun::Outcome> Outcome = Run.run();
+  if (!Outcome && Run.LostStdin)
+    return fail(Outcome.status().message());
   if (!Outcome) {
     say(Outcome.status().message() + "; compiled without it");
     return execPlain(*Compiler, Argv);
@@ -175,7 +182,8 @@ int run(CommandLine Line) {
     say(Note);
   if (WIFSIGNALED(Outcome->WaitStatus))
     dieBy(WTERMSIG(Outcome->WaitStatus));
-  return WEXITSTATUS(Outcome->WaitStatus);
+  int Code = WEXITSTATUS(Outcome->WaitStatus);
+  return Code == 0 && !Outcome->Shown ? 1 : Code;
 }
 
 } // namespace

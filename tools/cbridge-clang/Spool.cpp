@@ -8,6 +8,7 @@
 
 #include "os/FileSet.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include <fcntl.h>
@@ -19,15 +20,6 @@ namespace cbridge::driver {
 namespace {
 
 constexpr size_t ChunkSize = size_t(64) << 10;
-
-Expected<os::File> makeNameless(const std::string &Folder) {
-  std::string Path = Folder + "/spool";
-  Expected<os::File> F =
-      os::openFile(Path, O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
-  if (F)
-    ::unlink(Path.c_str());
-  return F;
-}
 
 Status writeAll(int To, Bytes Rest) {
   while (!Rest.empty()) {
@@ -60,6 +52,15 @@ Status copy(int From, int To, bool &Ended) {
 
 } // namespace
 
+Expected<os::File> makeNamelessFile(const std::string &Folder) {
+  std::string Path = Folder + "/spool";
+  Expected<os::File> F =
+      os::openFile(Path, O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
+  if (F)
+    ::unlink(Path.c_str());
+  return F;
+}
+
 Expected<HeldOutput> HeldOutput::open(const std::string &Folder) {
   int Ends[2];
   if (::pipe2(Ends, O_CLOEXEC) != 0)
@@ -68,7 +69,7 @@ Expected<HeldOutput> HeldOutput::open(const std::string &Folder) {
   Held.Near = os::aboveStandard(os::File(Ends[0]));
   Held.Far = os::aboveStandard(os::File(Ends[1]));
   ::fcntl(Held.Near.get(), F_SETFL, O_NONBLOCK);
-  Expected<os::File> Store = makeNameless(Folder);
+  Expected<os::File> Store = makeNamelessFile(Folder);
   if (!Store)
     return Store.status();
   Held.Store = std::move(*Store);
@@ -85,6 +86,23 @@ Status HeldOutput::pump() {
   return S.ok() ? S : S.withContext("the compiler's output");
 }
 
+bool HeldOutput::contains(std::string_view Text) const {
+  if (::lseek(Store.get(), 0, SEEK_SET) != 0)
+    return false;
+  std::string Seen;
+  unsigned char Chunk[ChunkSize];
+  for (;;) {
+    os::Transfer T = os::readSome(Store.get(), Chunk);
+    if (T.Kind != os::Transfer::Done)
+      return false;
+    Seen.append(reinterpret_cast<const char *>(Chunk), T.Size);
+    if (Seen.find(Text) != std::string::npos)
+      return true;
+    // Its beginning may be here already.
+    Seen.erase(0, Seen.size() - std::min(Seen.size(), Text.size()));
+  }
+}
+
 Status HeldOutput::copyTo(int To) {
   if (::lseek(Store.get(), 0, SEEK_SET) != 0)
     return os::lastError("the compiler's output");
@@ -92,18 +110,28 @@ Status HeldOutput::copyTo(int To) {
   return copy(Store.get(), To, Ended);
 }
 
-Expected<os::File> spoolInput(const std::string &Folder) {
-  Expected<os::File> Store = makeNameless(Folder);
-  if (!Store)
-    return Store.status();
-  for (bool Ended = false; !Ended;) {
-    if (Status S = copy(STDIN_FILENO, Store->get(), Ended); !S)
-      return S.withContext("standard input");
-    if (!Ended)
-      os::waitReadable(STDIN_FILENO, Deadline::never());
+Status spoolInput(const os::File &Store, int Cancel) {
+  os::FileSet Files;
+  Files.add(STDIN_FILENO);
+  Files.add(Cancel);
+  unsigned char Chunk[ChunkSize];
+  for (;;) {
+    Files.wait(Deadline::never());
+    if (Files.woken(1, 2))
+      return Status();
+    os::Transfer T = os::readSome(STDIN_FILENO, Chunk);
+    if (T.Kind == os::Transfer::Closed)
+      break;
+    if (T.Kind == os::Transfer::Failed)
+      return os::lastError("standard input");
+    if (T.Kind == os::Transfer::Done)
+      if (Status S = writeAll(Store.get(), {Chunk, T.Size}); !S)
+        return S.withContext("standard input");
   }
-  ::lseek(Store->get(), 0, SEEK_SET);
-  return Store;
+  ::lseek(Store.get(), 0, SEEK_SET);
+  if (::dup2(Store.get(), STDIN_FILENO) < 0)
+    return os::lastError("standard input");
+  return Status();
 }
 
 } // namespace cbridge::driver

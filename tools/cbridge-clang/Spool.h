@@ -24,6 +24,8 @@ public:
   int file() const { return Near.get(); }
   /// Stores what is there, without waiting.
   Status pump();
+  /// Whether it has this text.
+  bool contains(std::string_view Text) const;
   /// Writes all of it to a file.
   Status copyTo(int To);
 
@@ -31,9 +33,11 @@ private:
   os::File Near, Store;
 };
 
-/// All of standard input, in a file without a name that is read from its
-/// beginning.
-Expected<os::File> spoolInput(const std::string &Folder);
+/// A new file that nobody has to remove.
+Expected<os::File> makeNamelessFile(const std::string &Folder);
+/// Replaces standard input by Store, with all that was in it. Stops if Cancel
+/// can be read first.
+Status spoolInput(const os::File &Store, int Cancel);
 
 } // namespace cbridge::driver
 

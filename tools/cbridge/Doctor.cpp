@@ -151,7 +151,7 @@ bool checkCompilers(Scratch &In) {
   if (!report(Compiler ? Status() : Compiler.status(), "clang 19",
               Compiler ? Compiler->Path : ""))
     return false;
-  if (!Compiler->IsVersion19)
+  if (!Compiler->isVersion19())
     return report(false, "clang 19", Compiler->Path + " is another version");
   Expected<std::string> Plugin = findLlvmPlugin();
   Status Works =

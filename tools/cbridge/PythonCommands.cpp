@@ -28,6 +28,7 @@ const std::vector<PythonCommand> PythonCommands = {
     {"corpus", "make and use corpora of modules"},
     {"inspect", "show what is in an ONNX model"},
     {"new-model", "write a random ONNX model for a signature"},
+    {"score", "compare what policies make of a corpus"},
     {"verify", "compare what engines make of an ONNX model"},
 };
 

@@ -18,6 +18,7 @@ check_tidy() {
 
 check_shell() {
   shellcheck -xa dev .ci/run # with what they source from tools/dev
+  shellcheck python/scripts/*
   source_files . | grep -zE '\.sh$' | grep -zv 'tools/dev/' | xargs -0r shellcheck -x
 }
 

@@ -11,6 +11,7 @@ TFLITE_VERSION=2.21.0-1.5.14
 PKGS_CLANG=(clang-19 libclang-rt-19-dev llvm-19)
 PKGS_CODEGEN=(clang-19 g++-aarch64-linux-gnu qemu-user-static) # what generated code is tried with
 PKGS_CORPUS=(clang-19 lld-19 llvm-19 dpkg-dev make) # what corpora are made with
+PKGS_SCORING=(clang-19 llvm-19 valgrind)
 PKGS_LINT=(clang-format-19 clang-tidy-19 shellcheck "${PKGS_LLVM[@]}" "${PKGS_TESTS[@]}" "${PKGS_PLUGIN_TESTS[@]}")
 
 apt_install() {
@@ -154,7 +155,7 @@ need_package() {
   need_venv
   need_onnxruntime_headers
   step_once "python package" \
-    "$(hash_of CMakeLists.txt cmake compilers include proto src tools/cbridge python/CMakeLists.txt python/src pyproject.toml README.md)" \
+    "$(hash_of CMakeLists.txt cmake compilers include proto src tools/cbridge tools/cbridge-clang tools/shared python/CMakeLists.txt python/scripts python/src pyproject.toml README.md)" \
     install_package
 }
 
@@ -187,7 +188,7 @@ need_preset() { # PRESET
       need_venv # with onnx, which cbridge_add_model needs
       ;;
     asan | tsan)
-      need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_TESTS[@]}"
+      need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_TESTS[@]}" "${PKGS_PLUGIN_TESTS[@]}"
       need_venv
       ;;
     fuzz) need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_EXAMPLES[@]}" "${PKGS_GRPC[@]}" ;;

@@ -59,7 +59,9 @@ std::string inPath(const std::string &Name) {
   return "";
 }
 
-bool isVersion19(const std::string &Path) {
+} // namespace
+
+bool Clang::isVersion19() const {
   // What Debian names so needs not be asked, which would take a while.
   std::string Name = Path.substr(Path.rfind('/') + 1);
   if (Name == "clang-19" || Name == "clang++-19" ||
@@ -69,8 +71,6 @@ bool isVersion19(const std::string &Path) {
                                        Deadline::in(std::chrono::seconds(10)));
   return Version && Version->Output.compare(0, 3, "19.") == 0;
 }
-
-} // namespace
 
 Expected<Clang> findClang(bool IsCxx) {
   Clang Found;
@@ -84,7 +84,6 @@ Expected<Clang> findClang(bool IsCxx) {
       return Status::error(StatusCode::InvalidArgument,
                            "CBRIDGE_CLANG: '" + Found.Path +
                                "' is this program, not clang");
-    Found.IsVersion19 = isVersion19(Found.Path);
     bool NamedCxx =
         Found.Path.find("++", Found.Path.rfind('/') + 1) != std::string::npos;
     if (NamedCxx != IsCxx)

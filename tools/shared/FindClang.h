@@ -18,8 +18,10 @@ struct Clang {
   std::string Path;
   /// In front of all others: makes it a compiler of the wanted language.
   std::vector<std::string> Arguments;
-  /// Plugins, and options of LLVM itself, are of one version.
-  bool IsVersion19 = true;
+
+  /// Plugins, and options of LLVM itself, are of one version. Asks clang, if
+  /// its name does not tell.
+  bool isVersion19() const;
 };
 
 /// CBRIDGE_CLANG, or clang-19 (clang++-19) in PATH or where Debian has it.

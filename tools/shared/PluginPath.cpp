@@ -32,7 +32,8 @@ std::vector<std::string> places() {
     std::string_view Libraries = CBRIDGE_LIBDIR;
     List.push_back((Libraries[0] == '/' ? "" : Own + "../") +
                    std::string(Libraries) + "/compiler-bridge");
-    List.push_back(Own + "../lib/compiler-bridge");
+    if (Libraries != "lib")
+      List.push_back(Own + "../lib/compiler-bridge");
     List.push_back(Own + "../../lib/compiler-bridge"); // build/X/tools/NAME/
     List.push_back(Own + "../lib"); // bin/ and lib/ of a Python package
   }

@@ -67,6 +67,7 @@ bool assignNumber(nb::handle Value, const TensorSpec &Spec, const char *What,
                   MutableBytes To);
 
 void bindBatch(nb::module_ &M);
+void bindInteractive(nb::module_ &M);
 void bindLog(nb::module_ &M);
 void bindPeer(nb::module_ &M);
 void bindRequest(nb::module_ &M);

@@ -10,6 +10,7 @@ NB_MODULE(_core, M) {
   // A daemon thread may hold objects when the interpreter ends.
   nanobind::set_leak_warnings(false);
   cbridge::python::bindRequest(M);
+  cbridge::python::bindInteractive(M);
   cbridge::python::bindLog(M);
   cbridge::python::bindPeer(M);
   cbridge::python::bindBatch(M);

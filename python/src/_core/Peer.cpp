@@ -18,17 +18,6 @@ namespace {
 /// have something: taking it back costs more.
 constexpr std::chrono::nanoseconds QuickLook(5'000);
 
-/// A daemon thread that asks for the interpreter while that shuts down is
-/// unwound by force, which no C++ frame survives: it waits for the end here.
-void stayIfFinalizing() {
-#if PY_VERSION_HEX >= 0x030D0000
-  while (Py_IsFinalizing())
-#else
-  while (_Py_IsFinalizing())
-#endif
-    ::pause();
-}
-
 void report(const std::vector<std::string> &Broken) {
   if (Broken.empty())
     return;
@@ -39,6 +28,15 @@ void report(const std::vector<std::string> &Broken) {
 }
 
 } // namespace
+
+void stayIfFinalizing() {
+#if PY_VERSION_HEX >= 0x030D0000
+  while (Py_IsFinalizing())
+#else
+  while (_Py_IsFinalizing())
+#endif
+    ::pause();
+}
 
 PyPeer::PyPeer(const std::vector<std::string> &To, PeerOptions Options)
     : Lends(Options.Lend) {

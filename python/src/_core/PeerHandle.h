@@ -104,6 +104,10 @@ nb::handle outputIn(nb::handle Values, const std::vector<TensorSpec> &Outputs,
 /// Throws unless Values has no more than Outputs.
 void refuseUnknown(nb::handle Values, const std::vector<TensorSpec> &Outputs);
 
+/// A daemon thread that asks for the interpreter while that shuts down is
+/// unwound by force, which no C++ frame survives: it waits for the end here.
+void stayIfFinalizing();
+
 /// Seconds as Python passes them; None: never.
 Deadline deadlineIn(nb::handle Seconds);
 

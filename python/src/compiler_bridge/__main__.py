@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, Callable[[list[str]], int]]] = {
     "corpus": ("make and use corpora of modules", _command("corpus")),
     "inspect": ("show what is in an ONNX model", _command("inspect")),
     "new-model": ("write a random ONNX model for a signature", _command("new_model")),
+    "score": ("compare what policies make of a corpus", _command("score")),
     "verify": ("compare what engines make of an ONNX model", _command("verify")),
 }
 

@@ -70,6 +70,7 @@ def test_jobs_of_a_driver_are_unquoted():
         "clang version 19\n"
         ' "/bin/clang" "-cc1" "-emit-obj" "-D" "X=\\"a \\$b\\\\\\"" "-o" "a.o" "-x" "c" "a b.c"\n'
         ' "/usr/bin/clang" "-cc1" "-E" "-o" "-" "-x" "c" "b.c"\n'
+        ' "/usr/bin/clang" "-cc1" "-Eonly" "-o" "-" "-x" "c" "b.c"\n'
         ' "/usr/bin/clang" "-cc1" "-emit-obj" "-o" "c.o" "-x" "ir" "c.bc"\n'
         ' "/usr/bin/ld" "a.o"\n'
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -61,7 +62,7 @@ def test_a_module_becomes_the_code_that_its_source_does(commands, tmp_path, cbri
         clang(project, level, "-c", source, "-o", "direct.o")
         texts = []
         for path in (project / "direct.o", tmp_path / "out" / f"{name}.o"):
-            dump = (f"--dump-section=.text={tmp_path / 'text'}", str(path), os.devnull)
+            dump = (f"--dump-section=.text={tmp_path / 'text'}", str(path), "rest.o")
             clang(project, *dump, compiler="llvm-objcopy-19")
             texts.append((tmp_path / "text").read_bytes())
         assert texts[0] == texts[1]
@@ -140,6 +141,8 @@ def test_a_thin_archive_only_names_its_members(project, tmp_path, cbridge, clang
     clang(project, "--thin", "-crs", "lib.a", *members, compiler="llvm-ar-19")
     assert cbridge("extract", project / "lib.a", "-o", tmp_path / "c").status == 0
     assert names(tmp_path / "c") == ["objects/helper.c.o", "objects/main.c.o"]
+    # As root, llvm-objcopy can replace it.
+    assert Path(os.devnull).is_char_device()
     # The folder has the same objects.
     said = cbridge("extract", project, "-o", tmp_path / "c")
     assert said.out.endswith("2 modules; 0 modules added, 2 unchanged\n")

@@ -158,7 +158,8 @@ def test_what_interrupts_it_ends_the_build(
     log = tmp_path / "c/logs/tiny-slow.log"
     found = until(lambda: log.exists() and re.search(r"^waits (\d+)$", log.read_text(), re.M))
     os.kill(process.pid, number)
-    status, _, errors = process.finish()
+    status, printed, errors = process.finish()
+    assert printed == "tiny-make: 2 modules added\n"
     assert (status, errors) == (130, "cbridge: interrupted; the same command goes on from here\n")
     until(lambda: process_state(int(found.group(1))) is None, "the build goes on")
     assert sorted(Corpus.open(tmp_path / "c").names) == ["tiny-make/one.o", "tiny-make/two.o"]

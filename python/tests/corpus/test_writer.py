@@ -169,6 +169,30 @@ def test_a_corpus_has_one_kind_of_modules(tmp_path, bitcode):
         CorpusWriter(tmp_path / "c", thinlto=False)
 
 
+def test_of_equal_modules_the_first_is_kept_whichever_thread_was_first(tmp_path, bitcode):
+    one = bitcode("one.c", ONE)
+    with CorpusWriter(tmp_path / "c") as writer:
+        for rank in (2, 3, 1):
+            source = f"s{rank}"
+            writer.attempt(
+                f"{rank}.o",
+                source,
+                "",
+                lambda rank=rank, source=source: writer.add(
+                    f"{rank}.o", one, COMMAND, source=source
+                ),
+                rank,
+            )
+    assert Corpus.open(tmp_path / "c").names == ("1.o",)
+    results = {entry.source: (entry.result, entry.name) for entry in history(tmp_path / "c")}
+    assert results == {"s1": (KEPT, "1.o"), "s2": (DUPLICATE, "1.o"), "s3": (DUPLICATE, "1.o")}
+    assert not (tmp_path / "c/2.o.bc").exists()
+    # What an earlier run has kept stays.
+    with CorpusWriter(tmp_path / "c") as writer:
+        writer.attempt("0.o", "s0", "", lambda: writer.add("0.o", one, COMMAND, source="s0"), 0)
+    assert Corpus.open(tmp_path / "c").names == ("1.o",)
+
+
 def test_many_threads(tmp_path, bitcode):
     files = [bitcode(f"f{i}.c", f"int f(void) {{ return {i % 5}; }}") for i in range(10)]
     with CorpusWriter(tmp_path / "c") as writer, ThreadPoolExecutor(8) as pool:

@@ -112,7 +112,9 @@ def collect(writer: CorpusWriter, build: Build) -> Tally:
         # A source that was compiled twice, the second time in vain, is none that is broken.
         if path.suffix == ".job" or each.source not in latest:
             latest[each.source] = each
-    tally = add_all("collecting", writer, list(latest.values()), build.jobs)
+    # By name: the order of a parallel build is another each time.
+    inputs = sorted(latest.values(), key=lambda each: each.name)
+    tally = add_all("collecting", writer, inputs, build.jobs)
     shutil.rmtree(stage, ignore_errors=True)
     return tally
 

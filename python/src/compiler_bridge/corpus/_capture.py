@@ -67,18 +67,19 @@ def _keep(stage: str, driver: str, words: list[str]) -> None:
 def _retry(stage: str, driver: str, words: list[str]) -> int:
     scratch = os.path.join(stage, f"{os.getpid()}.log")
     try:
-        _, rejected = _jobs.plan(lambda each: _run([driver, *each], scratch), words)
+        planned, rejected = _jobs.plan(lambda each: _run([driver, *each], scratch), words)
         os.unlink(scratch)
     except (OSError, ValueError):
         return 1
     # Clang warns of other things than GCC, and of options for warnings that it does not have.
-    rejected += [word for word in words if word.startswith("-Werror") or word == "-pedantic-errors"]
+    if planned:
+        rejected += [word for word in words if word.startswith(("-Werror", "-pedantic-errors"))]
     if not rejected:
         return 1
     print(f"cbridge: once more for clang, without {' '.join(rejected)}", file=sys.stderr)
     rest = [word for word in words if word not in rejected]
     status = _spawn([driver, *rest], [])
-    if status == 0:
+    if status == 0 and planned:
         main(["keep", stage, driver, *rest])
     return status if status >= 0 else 128 - status
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 from collections.abc import Sequence
@@ -95,7 +94,7 @@ def _local_thinlto_command(tools: Toolchain, extra: list[str]) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="cbridge-") as scratch:
         source = Path(scratch) / "empty.c"
         source.write_bytes(b"")
-        words = ["-O2", *extra, "-c", str(source), "-o", os.devnull]
+        words = ["-O2", *extra, "-c", str(source), "-o", str(source.with_suffix(".o"))]
         command = _commands.compile_to_bitcode(
             tools.clang, words, Path(scratch), Path(scratch) / "empty.bc"
         )

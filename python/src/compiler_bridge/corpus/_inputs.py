@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ._journal import DUPLICATE, KEPT, SKIPPED, Entry
@@ -53,13 +54,18 @@ class Tally:
 
 
 def add_all(title: str, writer: CorpusWriter, inputs: Sequence[Input], jobs: int) -> Tally:
+    """Adds them in parallel; what the corpus has then is the same as if it was one by one."""
+
+    def work(ranked: tuple[int, Input]) -> str | None:
+        rank, each = ranked
+        add = partial(each.add, writer)
+        entry = writer.attempt(each.name, each.source, each.stamp, add, rank)
+        return None if entry is None else entry.source
+
     tally = Tally()
-
-    def work(each: Input) -> Entry | None:
-        return writer.attempt(each.name, each.source, each.stamp, lambda: each.add(writer))
-
-    for entry in for_each(title, inputs, work, jobs):
-        tally.count(entry)
+    # A module that was kept may have become the duplicate of one that came later.
+    for source in list(for_each(title, list(enumerate(inputs)), work, jobs)):
+        tally.count(None if source is None else writer.entry(source))
     return tally
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     # Gives the exit status of a driver with such arguments, and what it has printed.
     Ask = Callable[[list[str]], tuple[int, str]]
 
-_NOT_COMPILED = ("-E", "-M", "-MM", "-fsyntax-only", "-emit-pch", "-emit-module", "-verify-pch")
+_COMPILED = ("-emit-obj", "-S", "-emit-llvm", "-emit-llvm-bc")
 _LANGUAGES = ("c", "c++", "cpp-output", "c++-cpp-output", "objective-c", "objective-c++")
 
 
@@ -65,7 +65,7 @@ def jobs(printed: str) -> list[Job]:
     found = []
     for line in printed.splitlines():
         words = _unquoted(line)
-        if len(words) < 2 or words[1] != "-cc1" or any(word in _NOT_COMPILED for word in words):
+        if len(words) < 2 or words[1] != "-cc1" or not any(word in _COMPILED for word in words):
             continue
         options, inputs = _cc1.options(words[1:])
         values = {option[0]: option[-1] for option in options}

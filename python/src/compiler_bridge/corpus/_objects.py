@@ -168,8 +168,9 @@ def sections(path: Path, scratch: Path, tools: Toolchain) -> tuple[Path, list[st
         )
     bitcode, command = scratch / "module.bc", scratch / "module.cmd"
     dumps = [f"--dump-section=.llvmbc={bitcode}", f"--dump-section=.llvmcmd={command}"]
+    # Its other output goes to a file of ours: given an archive, it would replace /dev/null by one.
     try:
-        run([tools.objcopy, *dumps, str(path), os.devnull])
+        run([tools.objcopy, *dumps, str(path), str(scratch / "rest.o")])
     except ToolError as error:
         if "section '.llvm" in str(error):
             raise CorpusError(f"has no bitcode in it; {HINT}") from None
@@ -199,7 +200,7 @@ def thinlto_index(command: list[str], base: Path) -> Path | None:
 def are_thinlto(found: Iterable[Path], tools: Toolchain) -> bool:
     """Whether objects are of a distributed ThinLTO build, by the first that has bitcode."""
     for path in found:
-        if _magic(path) == _ARCHIVE_MAGIC:
+        if _magic(path) in (_ARCHIVE_MAGIC, _THIN_ARCHIVE_MAGIC):
             continue
         with tempfile.TemporaryDirectory(prefix="cbridge-") as scratch:
             try:

@@ -41,25 +41,29 @@ capture() {
   @PYTHON@ -S -E -s @CAPTURE@ "$action" "$stage" "$driver" "$@"
 }
 
-# What a configure script tries is none of the program.
+# What only tries the compiler is none of the program, and gets an honest answer.
 case $PWD/ in
   */CMakeFiles/* | */meson-private/* | */.conf_check_*/*) exec "$driver" "$@" ;;
 esac
-sources='' stdin='' before=''
+keep='' stdin='' before='' only=''
 for word do
+  case $before$word in
+    -o/dev/null) exec "$driver" "$@" ;;
+  esac
   case $before in
     -o | -MF | -MT | -MQ) before='' && continue ;;
   esac
   before=$word
   case $word in
-    -E | -M | -MM | -fsyntax-only | -cc1 | -cc1as | '-###') exec "$driver" "$@" ;;
+    -cc1 | -cc1as | '-###' | --version | /dev/null) exec "$driver" "$@" ;;
     *conftest* | *CMakeScratch* | *CMakeTmp* | */CMakeFiles/*/CompilerId* | *meson-private* | \\
       *_configtest*) exec "$driver" "$@" ;;
-    -) sources=1 stdin=1 ;;
-    *.c | *.cc | *.cp | *.cpp | *.cxx | *.c++ | *.CPP | *.C | *.i | *.ii | @* | -x*) sources=1 ;;
+    -E | -M | -MM | -fsyntax-only) only=1 ;;
+    -) keep=1 stdin=1 ;;
+    *.c | *.cc | *.cp | *.cpp | *.cxx | *.c++ | *.CPP | *.C | *.i | *.ii | @* | -x*) keep=1 ;;
   esac
 done
-if [ -z "$sources" ]; then exec "$driver" "$@"; fi
+if [ -n "$only" ]; then keep=''; fi
 
 if [ -n "$stdin" ]; then
   input=$stage/$$.stdin
@@ -71,11 +75,11 @@ else
   "$driver" "$@"
 fi
 status=$?
-if [ "$status" = 0 ]; then
-  capture keep "$@" <"$input" >/dev/null 2>&1
-elif [ "$status" = 1 ]; then
+if [ "$status" = 1 ]; then
   capture retry "$@" <"$input"
   status=$?
+elif [ "$status" = 0 ] && [ -n "$keep" ]; then
+  capture keep "$@" <"$input" >/dev/null 2>&1
 fi
 exit "$status"
 """

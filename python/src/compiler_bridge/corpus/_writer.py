@@ -59,6 +59,7 @@ class CorpusWriter:
             override = present.override
         self._override = None if override is None else tuple(override)
         self._lock = threading.Lock()
+        self._ranks: dict[str, int] = {}
         self._journal = Journal(self.directory)
         try:
             self._elsewhere = self._modules_of(without)
@@ -159,11 +160,16 @@ class CorpusWriter:
                 return entry
             self._forget(source)
             original = self._fingerprints.get(fingerprint, self._elsewhere.get(fingerprint))
-            if original is not None:
+            other = self._names.get(original) if original is not None else None
+            if other is not None and self._rank(source) < self._rank(other.source):
+                entry = self._supersede(other, Entry(source, stamp, KEPT, name, fingerprint))
+                self._store(entry.name, bitcode, command, thinlto_index)
+            elif original is not None:
                 entry = Entry(source, stamp, DUPLICATE, original, name)
             else:
                 entry = Entry(source, stamp, KEPT, self._free_name(name), fingerprint)
                 self._store(entry.name, bitcode, command, thinlto_index)
+            if entry.result == KEPT:
                 self._names[entry.name] = entry
                 self._fingerprints[fingerprint] = entry.name
             self._note(entry)
@@ -185,18 +191,47 @@ class CorpusWriter:
             self._note(entry)
 
     def attempt(
-        self, name: str, source: str, stamp: str, make: Callable[[], Entry]
+        self, name: str, source: str, stamp: str, make: Callable[[], Entry], rank: int | None = None
     ) -> Entry | None:
-        """Runs what adds a module, unless that is done; what cannot be made is skipped. None if all
-        is as before."""
+        """Runs what adds a module, unless that is done; what cannot be made is skipped.
+
+        None if all is as before. Of equal modules the one with the lowest rank is kept, so that a
+        corpus does not depend on which thread was first.
+        """
         if self.is_done(source, stamp):
             return None
-        before = self._entries.get(source)
+        with self._lock:
+            if rank is not None:
+                self._ranks[source] = rank
+            before = self._entries.get(source)
         try:
             entry = make()
         except (CorpusError, OSError) as error:
             return self.skip(name, str(error), source=source, stamp=stamp)
         return None if before is not None and replace(before, stamp=stamp) == entry else entry
+
+    def entry(self, source: str) -> Entry | None:
+        """What has become of an input."""
+        with self._lock:
+            return self._entries.get(source)
+
+    def _rank(self, source: str) -> int:
+        """Those of earlier runs come before all others."""
+        return self._ranks.get(source, -1)
+
+    def _supersede(self, other: Entry, entry: Entry) -> Entry:
+        """Makes a module, and its duplicates, a duplicate of another; gives that one its name."""
+        equal = [
+            each
+            for each in self._entries.values()
+            if each.result == DUPLICATE and each.name == other.name
+        ]
+        self._forget(other.source)
+        entry = replace(entry, name=self._free_name(entry.name))
+        self._note(Entry(other.source, other.stamp, DUPLICATE, entry.name, other.name))
+        for each in equal:
+            self._note(replace(each, name=entry.name))
+        return entry
 
     def _note(self, entry: Entry) -> None:
         self._entries[entry.source] = entry

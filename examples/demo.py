@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Compiles the example programs with clang -Oz, and with cbridge-clang -Oz and a model.
+
+Every program is compiled by both, run, and must print the same; a table tells the size of its
+code. Then `cbridge score` looks closer, module by module, and writes a report to look at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+SOURCES = {".c", ".cpp", ".h"}
+STANDARD = {"c": "-std=c11", "c++": "-std=c++17"}
+
+
+class DemoError(Exception):
+    """Why the demo cannot go on."""
+
+
+@dataclass
+class Program:
+    name: str
+    language: str
+    sources: list[str]
+    arguments: list[str]
+    stdin: str | None
+    expected: str
+
+    @property
+    def folder(self) -> Path:
+        return PROGRAMS / self.name
+
+
+@dataclass
+class Compiler:
+    """One of the two that are compared."""
+
+    label: str
+    c: str
+    flags: list[str]
+
+    def command(self, language: str) -> list[str]:
+        return [self.c.replace("clang", "clang++") if language == "c++" else self.c, *self.flags]
+
+
+@dataclass
+class Built:
+    text: int
+    right: bool
+
+
+def run(command: list[str], **options: object) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
+    if done.returncode:
+        raise DemoError(f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr}")
+    return str(done.stdout)
+
+
+def load() -> list[Program]:
+    return [
+        Program(**entry)
+        for entry in json.loads((PROGRAMS / "programs.json").read_text())["programs"]
+    ]
+
+
+def build(program: Program, compiler: Compiler, out: Path) -> Built:
+    """The size of the program's code, and whether it prints what it should."""
+    out.mkdir(parents=True, exist_ok=True)
+    executable = out / program.name
+    sources = [str(program.folder / source) for source in program.sources]
+    run(
+        [
+            *compiler.command(program.language),
+            STANDARD[program.language],
+            *sources,
+            "-o",
+            str(executable),
+        ]
+    )
+    text = int(run(["size", "--format=sysv", str(executable)]).split(".text")[1].split()[0])
+    given = (program.folder / program.stdin).read_text() if program.stdin else ""
+    printed = run([str(executable), *program.arguments], cwd=program.folder, input=given)
+    return Built(text, printed == (program.folder / program.expected).read_text())
+
+
+def compare(programs: list[Program], compilers: list[Compiler], out: Path) -> bool:
+    width = max(len(program.name) for program in programs)
+    print(
+        f"{'program':{width}}"
+        + "".join(f"{each.label:>24}" for each in compilers)
+        + "  change  prints"
+    )
+    totals = [0] * len(compilers)
+    all_right = True
+    with ThreadPoolExecutor() as pool:
+        running = [
+            [pool.submit(build, program, each, out / each.label.split()[0]) for each in compilers]
+            for program in programs
+        ]
+        for program, tasks in zip(programs, running, strict=True):
+            built = [task.result() for task in tasks]
+            right = all(each.right for each in built)
+            all_right &= right
+            totals = [total + each.text for total, each in zip(totals, built, strict=True)]
+            show(
+                program.name,
+                width,
+                [each.text for each in built],
+                "the same" if right else "SOMETHING ELSE",
+            )
+    show("all", width, totals, "")
+    return all_right
+
+
+def show(name: str, width: int, sizes: list[int], verdict: str) -> None:
+    change = 100 * (sizes[-1] / sizes[0] - 1)
+    row = f"{name:{width}}" + "".join(f"{size:>18,} bytes" for size in sizes)
+    print(f"{row} {change:+6.2f} %  {verdict}", flush=True)
+
+
+def write_corpus(programs: list[Program], out: Path) -> Path:
+    """The modules of the programs, and how those are linked and run."""
+    commands = [
+        {
+            "directory": str(program.folder),
+            "file": source,
+            "output": f"{Path(source).stem}.o",
+            "arguments": [
+                "clang++" if program.language == "c++" else "clang",
+                STANDARD[program.language],
+                "-Oz",
+                "-c",
+                source,
+            ],
+        }
+        for program in programs
+        for source in program.sources
+    ]
+    database, corpus = out / "compile_commands.json", out / "corpus"
+    database.write_text(json.dumps(commands, indent=1))
+    run(["cbridge", "corpus", "extract", str(database), "--base", str(PROGRAMS), "-o", str(corpus)])
+    entries = []
+    for program in programs:
+        files = [path for path in program.folder.iterdir() if path.suffix not in SOURCES]
+        (corpus / "inputs" / program.name).mkdir(parents=True, exist_ok=True)
+        for path in files:
+            shutil.copy(path, corpus / "inputs" / program.name / path.name)
+        where = f"inputs/{program.name}"
+        how: dict[str, object] = {
+            "arguments": program.arguments,
+            "files": [f"{where}/{path.name}" for path in files],
+            "expected": f"{where}/{program.expected}",
+        }
+        if program.stdin:
+            how["stdin"] = f"{where}/{program.stdin}"
+        modules = [f"{program.name}/{Path(source).stem}.o" for source in program.sources]
+        entries.append(
+            {"name": program.name, "language": program.language, "modules": modules, "runs": [how]}
+        )
+    (corpus / "programs.json").write_text(json.dumps({"programs": entries}, indent=1))
+    return corpus
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--model", required=True, metavar="RUNNER", help="what decides on inlining")
+    parser.add_argument(
+        "--out", type=Path, default=Path("demo"), help="where to (default: %(default)s)"
+    )
+    parser.add_argument("--no-report", action="store_true", help="only the table")
+    options = parser.parse_args()
+    out = options.out.resolve()
+    programs = load()
+    os.environ.pop("CBRIDGE_DISABLE", None)
+    compilers = [
+        Compiler("clang -Oz", "clang-19", ["-Oz"]),
+        Compiler(
+            "cbridge-clang -Oz", "cbridge-clang", ["-Oz", f"--cbridge-inline={options.model}"]
+        ),
+    ]
+    try:
+        print(f"The model that decides on inlining: {options.model}\n")
+        right = compare(programs, compilers, out)
+        if not options.no_report:
+            print("\nModule by module, by cbridge score:\n", flush=True)
+            corpus = write_corpus(programs, out)
+            report = out / "report.html"
+            score = ["cbridge", "score", "--corpus", str(corpus), "--policy", options.model]
+            score += ["--no-cache", "--html", str(report)]
+            scored = subprocess.run(score, check=False)
+            right &= scored.returncode == 0
+            print(f"\nThe report: {report}")
+    except DemoError as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 1
+    return 0 if right else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,187 @@
+"""`cbridge score`: what a policy makes of a corpus, against a baseline."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from .. import scoring
+from ..corpus import Corpus, CorpusError
+from ..corpus._progress import Progress
+from ..scoring import (
+    METRICS,
+    Cache,
+    Children,
+    Compiler,
+    Policy,
+    Score,
+    ScoreError,
+    Settings,
+    Stopped,
+    _export,
+    _html,
+    _table,
+)
+from ._shared import TROUBLE, Parser, positive, run
+
+_DESCRIPTION = """\
+Compiles every module of a corpus by a policy and by a baseline, and compares: code size (text),
+all loaded bytes, IR instructions after optimization, compile time, and, for programs that the
+corpus tells how to link and run, executed instructions. Prints a table and a verdict: better,
+worse, or no difference that can be told, with 95 % intervals (bootstrap over modules).
+
+POLICY and the baseline are
+  heuristic:            plain clang
+  flags:ARGUMENTS       clang with further arguments (those of clang -cc1)
+  any runner string     a model, asked by the pass plugin: native:FILE.so, onnx:FILE.onnx, ...
+
+Exit status 0 if the policy was scored, 1 if it makes programs do something else or did not decide,
+2 if it could not be scored, 130 if it was interrupted."""
+
+_EPILOG = """\
+examples:
+  cbridge score --corpus validation --policy native:./policy.so --html report.html
+  cbridge score --corpus validation --policy 'flags:-mllvm -inline-threshold=0'
+  cbridge score --corpus C --policy onnx:new.onnx --baseline onnx:old.onnx --csv modules.csv"""
+
+
+def main(words: list[str]) -> int:
+    parser = Parser("score", _DESCRIPTION, epilog=_EPILOG)
+    parser.add_argument(
+        "--corpus",
+        required=True,
+        metavar="DIR",
+        help="modules in MLGO's layout, as `cbridge corpus` writes them",
+    )
+    parser.add_argument("--policy", required=True, help="what is scored")
+    parser.add_argument(
+        "--baseline", default="heuristic:", help="what it is compared with (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--metric",
+        choices=[metric.key for metric in METRICS],
+        default="text",
+        help="what the verdict is about: %(choices)s (default: %(default)s)",
+        metavar="METRIC",
+    )
+    parser.add_argument("--json", metavar="FILE", help="write everything as JSON")
+    parser.add_argument("--csv", metavar="FILE", help="write a line per module and program")
+    parser.add_argument("--html", metavar="FILE", help="write a report to look at, in one file")
+    parser.add_argument(
+        "-j",
+        "--jobs",
+        type=positive,
+        default=len(os.sched_getaffinity(0)),
+        metavar="N",
+        help="compiles at a time (default: all %(default)s cores)",
+    )
+    parser.add_argument("--clang", default="clang-19", help="the compiler (default: %(default)s)")
+    parser.add_argument(
+        "--plugin",
+        metavar="FILE.so",
+        help="the pass plugin that asks models (default: what `cbridge plugin-path llvm` tells)",
+    )
+    parser.add_argument(
+        "--cache",
+        metavar="DIR",
+        help="where measured baselines are kept (default: $CBRIDGE_CACHE, else cbridge in "
+        "$XDG_CACHE_HOME or ~/.cache)",
+    )
+    parser.add_argument(
+        "--no-cache", action="store_true", help="measure the baseline again, keep nothing"
+    )
+    parser.add_argument(
+        "--no-decisions",
+        action="store_true",
+        help="do not record which decisions differ, which takes a second compile of each module",
+    )
+    parser.add_argument("--no-programs", action="store_true", help="link and run no programs")
+    parser.add_argument(
+        "--timeout",
+        type=positive,
+        default=300,
+        metavar="SECONDS",
+        help="what takes longer is broken: a compile, a run of a program (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="of the bootstrap (default: %(default)s)"
+    )
+    return run(parser, words, _score)
+
+
+def _score(arguments: argparse.Namespace) -> int:
+    children = Children()
+    try:
+        with _stopped_by_signals(children):
+            result = _measure(arguments, children)
+        _write(arguments, result)
+    except (ScoreError, CorpusError) as error:
+        print(f"cbridge: {error}", file=sys.stderr)
+        return TROUBLE
+    except (Stopped, KeyboardInterrupt):
+        print("cbridge: interrupted; what was measured of the baseline is kept", file=sys.stderr)
+        return 130
+    print(_table.summary(result, sys.stdout.isatty() and "NO_COLOR" not in os.environ))
+    return 1 if result.wrong_programs or result.did_not_decide else 0
+
+
+@contextlib.contextmanager
+def _stopped_by_signals(children: Children) -> Iterator[None]:
+    """Ctrl-C ends the compilers, and with them the run. As an exception, raised wherever the main
+    thread is, it could leave locks of the thread pool taken for ever."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    previous = {number: signal.getsignal(number) for number in numbers}
+
+    def stop(number: int, _: object) -> None:
+        signal.signal(number, previous[signal.Signals(number)])
+        children.stop()
+
+    for number in numbers:
+        signal.signal(number, stop)
+    try:
+        yield
+        children.check()
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _measure(arguments: argparse.Namespace, children: Children) -> Score:
+    if arguments.seed < 0:
+        raise ScoreError(f"--seed: {arguments.seed} is below 0")
+    outputs = [Path(file) for file in (arguments.json, arguments.csv, arguments.html) if file]
+    for file in outputs:
+        # Better now than after an hour.
+        if not file.absolute().parent.is_dir():
+            raise ScoreError(f"{file}: there is no folder {file.absolute().parent}")
+    folder = Path(arguments.cache) if arguments.cache else scoring.default_folder()
+    return scoring.score(
+        Corpus.open(arguments.corpus),
+        Policy.parse(arguments.policy, arguments.plugin),
+        Policy.parse(arguments.baseline, arguments.plugin),
+        Compiler.find(arguments.clang, children, arguments.timeout),
+        Settings(
+            jobs=arguments.jobs,
+            cache=Cache(None if arguments.no_cache else folder),
+            seed=arguments.seed,
+            metric=arguments.metric,
+            programs=not arguments.no_programs,
+            decisions=not arguments.no_decisions,
+            progress=Progress,
+        ),
+    )
+
+
+def _write(arguments: argparse.Namespace, result: Score) -> None:
+    for file, make in (
+        (arguments.json, _export.to_json),
+        (arguments.csv, _export.to_csv),
+        (arguments.html, _html.report),
+    ):
+        if file:
+            Path(file).write_text(make(result), encoding="utf-8", errors="backslashreplace")

@@ -1,0 +1,66 @@
+"""Call sites by name: what the plugin's remarks tell about each decision, in their order."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_PASS = "cbridge"
+_FIELD = re.compile(r"^(?:  - )?(Name|Callee|Caller|Default): +(.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Site:
+    caller: str
+    callee: str
+    inline: bool  # what was decided
+    default: bool | None  # what LLVM's own heuristic would do at this very place
+
+
+def request(file: Path) -> list[str]:
+    """Arguments of cc1 that write them to a file."""
+    return [
+        "-opt-record-file",
+        str(file),
+        "-opt-record-passes",
+        _PASS,
+        "-opt-record-format",
+        "yaml",
+    ]
+
+
+def read(file: Path) -> list[Site]:
+    """None are in a file that is not there."""
+    try:
+        text = file.read_text(errors="replace")
+    except FileNotFoundError:
+        return []
+    documents = re.split(r"^---.*\n", text, flags=re.MULTILINE)[1:]
+    return [site for document in documents if (site := _site(document))]
+
+
+def _site(document: str) -> Site | None:
+    fields = {name: _unquoted(value) for name, value in _FIELD.findall(document)}
+    if not {"Name", "Callee", "Caller"} <= fields.keys():
+        return None
+    default = fields.get("Default")
+    return Site(
+        fields["Caller"],
+        fields["Callee"],
+        fields["Name"] != "NotInlined",
+        None if default is None else default == "would",
+    )
+
+
+def _unquoted(value: str) -> str:
+    """A scalar of YAML, as LLVM writes them."""
+    if value.startswith("'"):
+        return value[1:-1].replace("''", "'")
+    if value.startswith('"'):
+        try:
+            return str(json.loads(value))
+        except ValueError:
+            return value[1:-1]
+    return value

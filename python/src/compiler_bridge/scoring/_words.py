@@ -1,0 +1,122 @@
+"""A score in words."""
+
+from __future__ import annotations
+
+from ._result import METRIC, METRICS, Score
+from ._statistics import FEWEST_PAIRS, Change, Comparison, Verdict
+
+MINUS = "\N{MINUS SIGN}"
+
+
+def percent(change: float, digits: int = 2) -> str:
+    """-0.0123 as a signed percentage; the minus is as wide as the plus."""
+    text = f"{change * 100:+.{digits}f}"
+    if float(text) == 0:
+        text = text.lstrip("+-")
+    return text.replace("-", MINUS) + " %"
+
+
+def interval(change: Change) -> str:
+    low, high = (percent(edge).removesuffix(" %") for edge in (change.low, change.high))
+    return f"{low} to {high} %"
+
+
+def number(value: float, metric: str) -> str:
+    return f"{value:,.2f} s" if METRIC[metric].unit == "s" else f"{value:,.0f}"
+
+
+def of(metric: str, count: int) -> str:
+    """`306 modules`, `1 program`."""
+    what = "program" if METRIC[metric].of_programs else "module"
+    return f"{count:,} {what}{'s' if count != 1 else ''}"
+
+
+def word(score: Score) -> str:
+    """The verdict in a word or two."""
+    if score.wrong_programs:
+        return "wrong"
+    if score.did_not_decide:
+        return "did not decide"
+    found = score.comparisons.get(score.metric)
+    return found.verdict.value if found else "nothing to compare"
+
+
+def verdict(score: Score) -> str:
+    """The verdict in a sentence."""
+    title = METRIC[score.metric].title
+    if wrong := score.wrong_programs:
+        names = ", ".join(program.name for program in wrong)
+        return f"WRONG: programs do something else than by the baseline: {names}."
+    if score.did_not_decide:
+        return f"The policy did not decide: {_why_not(score)}. The figures say nothing about it."
+    found = score.comparisons.get(score.metric)
+    if found is None:
+        return f"There is nothing to compare: no figures of {title}."
+    return f"{_sentence(title, found)}, over {of(score.metric, found.pairs)}.{_but(score, found)}"
+
+
+def _why_not(score: Score) -> str:
+    if not score.fallbacks:
+        return "it was not asked once"
+    lines = {line for pair in score.fallbacks for line in pair.policy.said}
+    count = of(score.metric if not METRIC[score.metric].of_programs else "text", len(score.pairs))
+    return f"in all of {count} the heuristic did; {sorted(lines)[0].removeprefix('cbridge: ')}"
+
+
+def _sentence(title: str, found: Comparison) -> str:
+    amount = percent(found.total.value)
+    given = f"95 % interval {interval(found.total)}"
+    if found.verdict is Verdict.SAME:
+        return f"Identical: {title} is the same"
+    if found.verdict is Verdict.TOO_FEW:
+        return f"Too few to tell: {title} {amount}, but that takes {FEWEST_PAIRS} or more"
+    if found.verdict is Verdict.UNCLEAR:
+        return f"No difference that can be told: {title} {amount} ({given})"
+    return f"{found.verdict.value.capitalize()}: {title} {amount} ({given})"
+
+
+_OPPOSITE = {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}
+
+
+def _but(score: Score, found: Comparison) -> str:
+    """What points the other way."""
+    opposite = _OPPOSITE.get(found.verdict)
+    if opposite is None:
+        return ""
+    others = [
+        f"{metric.title} {percent(other.total.value)}"
+        for metric in METRICS
+        if metric.key != score.metric
+        and (other := score.comparisons.get(metric.key))
+        and other.verdict is opposite
+    ]
+    mean = found.mean
+    if (mean.low > 0) if opposite is Verdict.WORSE else (mean.high < 0):
+        others.insert(0, f"the typical module {percent(mean.value)}")
+    return f" But {opposite.value}: {', '.join(others)}." if others else ""
+
+
+def errors(score: Score) -> list[str]:
+    """Which programs are wrong, and how; each is one line."""
+    return [f"{program.name}: {program.difference}" for program in score.wrong_programs]
+
+
+def warnings(score: Score) -> list[str]:
+    """What a reader must know before believing the figures; each is one line."""
+    found = []
+    fallbacks = score.fallbacks
+    if fallbacks and not score.did_not_decide:
+        line = fallbacks[0].policy.said[0].removeprefix("cbridge: ")
+        found.append(
+            f"the policy fell back to the heuristic in {len(fallbacks):,} of "
+            f"{of('text', len(score.pairs))}: {line}"
+        )
+    if any(pair.baseline.said for pair in score.pairs):
+        count = sum(bool(pair.baseline.said) for pair in score.pairs)
+        found.append(f"the baseline's model fell back in {of('text', count)}")
+    blamed = [failure for failure in score.broken if failure.side == "policy"]
+    if blamed:
+        found.append(
+            f"{of('text', len(blamed))} left out that only the baseline compiles: {blamed[0]}"
+        )
+    return found + score.remarks
