@@ -16,6 +16,7 @@ from _make import MODELS, OUT, ROOT, make_tf
 from _native import CompileError, compile_model
 
 REFERENCE, POLICY, EQUAL = "reference", "policy", "equal"
+IN_PROCESS = ["native", "onnx", "tf", "tflite"]
 PEER_TIMEOUT = "timeout=60s"  # a busy machine is no reason to lose a runner
 
 
