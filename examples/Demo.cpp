@@ -45,6 +45,7 @@ static double median(std::vector<double> Values) {
 
 static int compile(const std::vector<demo::Loop> &Loops,
                    const std::string &RunnerString, bool KillPeer) {
+  // cbridge: begin
   Signature Sig({TensorSpec::create<float>("loop", {6})},
                 TensorSpec::create<int64_t>("factor"));
   Expected<Model> M = Model::open(RunnerString, Sig, [](const Status &Why) {
@@ -54,9 +55,10 @@ static int compile(const std::vector<demo::Loop> &Loops,
     std::fprintf(stderr, "%s\n", M.status().message().c_str());
     return 1;
   }
+  MLModelRunner Runner = M->runner();
+  // cbridge: end
   std::printf("--- asking %s ---\n", RunnerString.c_str());
 
-  MLModelRunner Runner = M->runner();
   std::vector<double> ByModel, ByHeuristic;
   double Decided = 0, Baseline = 0;
   std::printf("%-15s %5s %5s  %6s  %-9s %9s %9s %7s\n", "loop", "trip", "body",
@@ -71,11 +73,13 @@ static int compile(const std::vector<demo::Loop> &Loops,
       Legal[F] = float(demo::Factors[F]) <= L.trip();
 
     auto Begin = Clock::now();
+    // cbridge: begin
     Runner.switchContext(L.Name);
     Runner.setMask(Legal);
     Runner.populateFeatures(std::pair{"loop", L.Features});
     auto Choice =
         Runner.evaluateOr<int64_t>([&] { return demo::heuristic(L); });
+    // cbridge: end
     double Us =
         std::chrono::duration<double, std::micro>(Clock::now() - Begin).count();
 

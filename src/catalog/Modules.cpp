@@ -68,7 +68,9 @@ Expected<const Module *> loadTfModule(const std::string &File) {
   static std::mutex Loading;
   std::lock_guard<std::mutex> Lock(Loading);
   QuietTensorFlow Quiet;
-  return Module::load(File);
+  // TensorFlow has an LLVM of its own, which in a compiler must not meet the
+  // compiler's.
+  return Module::load(File, os::Binding::ToItself);
 }
 
 /// The runner in the module that R names.

@@ -8,7 +8,6 @@
 
 #include "module/Adapters.h"
 #include "os/File.h"
-#include "os/Library.h"
 
 #include <algorithm>
 #include <climits>
@@ -31,7 +30,7 @@ struct Module::Table {
     static auto *const Only = new Table;
     return *Only;
   }
-  Expected<const Module *> load(const std::string &Path);
+  Expected<const Module *> load(const std::string &Path, os::Binding B);
 
   struct Entry {
     void *Handle;
@@ -85,12 +84,13 @@ Status Module::open(void *Handle) {
   return Status();
 }
 
-Expected<const Module *> Module::Table::load(const std::string &Path) {
+Expected<const Module *> Module::Table::load(const std::string &Path,
+                                             os::Binding B) {
   std::lock_guard<std::mutex> Lock(Using);
   for (const Entry &Each : All)
     if (Each.Of->File == Path)
       return Each.Of.get();
-  Expected<void *> Loaded = os::loadLibrary(Path);
+  Expected<void *> Loaded = os::loadLibrary(Path, B);
   if (!Loaded)
     return unusable(Path, Loaded.status().message());
   void *Handle = *Loaded;
@@ -105,13 +105,13 @@ Expected<const Module *> Module::Table::load(const std::string &Path) {
   return All.back().Of.get();
 }
 
-Expected<const Module *> Module::load(const std::string &File) {
+Expected<const Module *> Module::load(const std::string &File, os::Binding B) {
   std::unique_ptr<char, void (*)(void *)> Path(
       ::realpath(File.c_str(), nullptr), std::free);
   if (!Path)
     return Status::error(StatusCode::Unavailable,
                          os::lastError("module " + File).message());
-  return Table::get().load(Path.get());
+  return Table::get().load(Path.get(), B);
 }
 
 std::vector<const Module *> Module::loaded() {

@@ -8,6 +8,7 @@
 #define CBRIDGE_MODULE_MODULE_H
 
 #include "channel/Channel.h"
+#include "os/Library.h"
 #include "serdes/Serializer.h"
 
 #include <cbridge/Registry.h>
@@ -21,7 +22,8 @@ class Module {
 public:
   /// Loads File, once. Fails with Unavailable if it is not there, and with
   /// Unsupported if it is no module or not one for us; never InvalidArgument.
-  static Expected<const Module *> load(const std::string &File);
+  static Expected<const Module *> load(const std::string &File,
+                                       os::Binding B = os::Binding::ToProgram);
   /// Loads `cbridge-NAME.so` from the first of os::libraryPlaces()
   /// that has it. Fails with
   /// InvalidArgument if none has, or if no module can have that name; then the

@@ -73,10 +73,20 @@ Status checkLibrary(const std::string &File) {
   return Status();
 }
 
-Expected<void *> loadLibrary(const std::string &File) {
+/// Sanitizers end the process rather than let a library find anything first.
+static bool isSanitized() {
+  return ::dlsym(RTLD_DEFAULT, "__asan_init") ||
+         ::dlsym(RTLD_DEFAULT, "__tsan_init") ||
+         ::dlsym(RTLD_DEFAULT, "__msan_init");
+}
+
+Expected<void *> loadLibrary(const std::string &File, Binding B) {
   if (Status S = checkLibrary(File); !S)
     return S;
-  if (void *Handle = ::dlopen(File.c_str(), RTLD_NOW | RTLD_LOCAL))
+  int Flags = RTLD_NOW | RTLD_LOCAL;
+  if (B == Binding::ToItself && !isSanitized())
+    Flags |= RTLD_DEEPBIND;
+  if (void *Handle = ::dlopen(File.c_str(), Flags))
     return Handle;
   const char *Said = ::dlerror();
   std::string Why = Said ? Said : "cannot be loaded";

@@ -14,9 +14,13 @@
 
 namespace cbridge::os {
 
+/// What a library finds first, where the program has a symbol of the same name.
+enum class Binding { ToProgram, ToItself };
+
 /// Loads a shared library, whose symbols others do not see, for the rest of the
 /// process. The message of a failure need not name it.
-Expected<void *> loadLibrary(const std::string &File);
+Expected<void *> loadLibrary(const std::string &File,
+                             Binding B = Binding::ToProgram);
 /// Whether a file is one that may be loaded: a FIFO would keep us waiting, and
 /// one that is cut off would end the process with SIGBUS.
 Status checkLibrary(const std::string &File);

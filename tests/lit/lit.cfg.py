@@ -28,6 +28,8 @@ config.environment["LC_ALL"] = "C"
 
 if config.with_grpc:
     config.available_features.add("grpc")
+if config.with_tf:
+    config.available_features.add("tf")
 
 model = "env CBRIDGE_INLINE_MODEL="
 config.substitutions += [
@@ -38,6 +40,7 @@ config.substitutions += [
     ("%lld", f"{config.llvm_bin}/ld.lld"),
     ("%plugin", config.plugin),
     ("%golden", config.golden),
+    ("%tf-model", config.tf_model),
     ("%peer", f"{config.tools}/lit-peer"),
     ("%llvm-log", f"{config.tools}/llvm-log"),
     ("%model=", model),

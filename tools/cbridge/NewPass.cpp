@@ -31,12 +31,12 @@ using namespace llvm;
 
 struct @NAME@ : PassInfoMixin<@NAME@> {
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
-    auto Runner = cbridge::passModel("@VARIABLE@", {"instructions", "blocks", "arguments"}, "small").runner();
+    auto Runner = cbridge::passModel("@VARIABLE@", {"instructions", "blocks", "arguments"}, "small").runner(); // cbridge
     for (Function &F : M) {
       if (F.isDeclaration() || F.hasOptNone())
         continue;
-      Runner.populateFeatures(std::pair{"instructions", F.getInstructionCount()}, std::pair{"blocks", F.size()}, std::pair{"arguments", F.arg_size()});
-      if (Runner.evaluateOr<bool>([&] { return F.getInstructionCount() > 100; }))
+      Runner.populateFeatures(std::pair{"instructions", F.getInstructionCount()}, std::pair{"blocks", F.size()}, std::pair{"arguments", F.arg_size()}); // cbridge
+      if (Runner.evaluateOr<bool>([&] { return F.getInstructionCount() > 100; })) // cbridge
         F.addFnAttr(Attribute::OptimizeForSize);
     }
     return PreservedAnalyses::none();

@@ -59,6 +59,7 @@ void InlineModel::open(const std::string &Text) {
     Extras = extraFeaturesOf(*Described);
   }
 
+  // cbridge: begin
   Expected<Model> M = Model::open(
       Text, inlineSignature(Extras, Score), [By](const Status &Why) {
         tellUser(By, Why,
@@ -67,6 +68,7 @@ void InlineModel::open(const std::string &Text) {
   if (!M)
     return Refuse(M.status());
   Opened = std::move(*M);
+  // cbridge: end
   if (isLost()) // nobody will ask it, and hear why it does not answer
     Refuse(Opened->whyNot());
 }

@@ -17,9 +17,11 @@ namespace {
 
 std::unique_ptr<llvm::MLModelRunner> makeRunner(llvm::Module &M,
                                                 const InlineModel &By) {
+  // cbridge: begin
   // The heuristic needs the call at hand, and is therefore asked elsewhere.
   return std::make_unique<ModelRunnerAdapter<int64_t>>(
       M.getContext(), By.model(), [] { return 0; });
+  // cbridge: end
 }
 
 } // namespace
@@ -34,8 +36,8 @@ ModelInlineAdvisor::ModelInlineAdvisor(llvm::Module &M,
                         return defaultDecision(CB, FAM, this->Params);
                       }),
       By(By), Params(Params), Default(M, FAM, Params, IC) {
-  runner().setRange(0, 1);
-  ModelRunner->switchContext(M.getName());
+  runner().setRange(0, 1);                 // cbridge
+  ModelRunner->switchContext(M.getName()); // cbridge
   if (By.explain())
     Explain.emplace(By.model());
 }
@@ -70,11 +72,12 @@ ModelInlineAdvisor::getMandatoryAdvice(CallBase &CB, bool Advice) {
 std::unique_ptr<MLInlineAdvice>
 ModelInlineAdvisor::getAdviceFromModel(CallBase &CB,
                                        OptimizationRemarkEmitter &ORE) {
-  fillExtraFeatures(runner(), By.extras(), CB, FAM, Params);
-  Expected<Decision> D = runner().evaluate();
+  fillExtraFeatures(runner(), By.extras(), CB, FAM, Params); // cbridge
+  Expected<Decision> D = runner().evaluate();                // cbridge
   std::unique_ptr<InlineReason> Why;
   if (ORE.allowExtraAnalysis(RemarkPass))
     Why = reason(CB, D);
+  // cbridge: begin
   if (D)
     return std::make_unique<ModelInlineAdvice>(
         *this, CB, ORE, D->get<int64_t>().valueOr(0) != 0, std::move(Why));
@@ -85,6 +88,7 @@ ModelInlineAdvisor::getAdviceFromModel(CallBase &CB,
   }
   int64_t Taken = GetDefaultAdvice(CB);
   runner().noteFallback(D.status(), Taken);
+  // cbridge: end
   return std::make_unique<ModelInlineAdvice>(*this, CB, ORE, Taken != 0,
                                              std::move(Why));
 }

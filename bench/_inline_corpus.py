@@ -1,0 +1,57 @@
+"""The modules that `./dev bench inline-runners` compiles."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from _make import OUT
+
+from compiler_bridge.corpus import Corpus, CorpusError, Module
+
+# Of the packages that policies are trained on, those that build in a minute: C++, then C.
+PACKAGES = ["leveldb", "yaml-cpp", "snappy", "libjsoncpp", "tinyxml2"]
+PACKAGES += ["cmark", "dash", "libyaml", "mujs"]
+# The ThinLTO program: many modules that call each other, no two `main`.
+PROGRAM = ["leveldb", "snappy", "yaml-cpp"]
+FETCHED = OUT / "inline-corpus"
+LEAST = 100  # modules that the result is to rest upon
+
+
+def package(module: Module) -> str:
+    return module.name.split("/", 1)[0]
+
+
+def fetch() -> Path:
+    """What a run before has fetched stays."""
+    command = [sys.executable, "-m", "compiler_bridge", "corpus", "fetch"]
+    complete = FETCHED / "complete"
+    if not complete.exists() or complete.read_text().split() != PACKAGES:
+        result = subprocess.run([*command, *PACKAGES, "-o", str(FETCHED)])
+        modules = len(Corpus.open(FETCHED)) if (FETCHED / "corpus_description.json").exists() else 0
+        if modules < LEAST:
+            sys.exit(f"only {modules} modules of {', '.join(PACKAGES)} could be fetched")
+        if result.returncode == 0:
+            complete.write_text("\n".join(PACKAGES) + "\n")
+    return FETCHED
+
+
+def spread(modules: list[Module], count: int) -> list[Module]:
+    """At most so many, from all over the corpus."""
+    if len(modules) <= count:
+        return modules
+    return [modules[i * len(modules) // count] for i in range(count)]
+
+
+def choose(corpus: str | None, count: int) -> tuple[Path, list[Module], list[Module]]:
+    """The corpus, the modules to compile, and those of the ThinLTO program."""
+    try:
+        opened = Corpus.open(Path(corpus) if corpus else fetch())
+    except CorpusError as why:
+        sys.exit(str(why))
+    modules = sorted(opened, key=lambda module: module.name)
+    if not modules:
+        sys.exit(f"{opened.directory}: there are no modules")
+    program = [module for module in modules if package(module) in PROGRAM]
+    return opened.directory, spread(modules, count), program or modules
