@@ -45,6 +45,22 @@ def test_the_same_questions(tmp_path):
     assert (second.ordinal, second.baseline, second.policy) == (3, [0], [1])
 
 
+def test_a_score_is_no_decision(tmp_path):
+    """A model that tells how sure it is can be compared with one that does not."""
+    before = recorded(tmp_path / "a", [(10, 5, 1), (20, 5, 0)])
+    (tmp_path / "b").mkdir()
+    score = TensorSpec("inlining_score", "float32", [1])
+    with LogWriter(tmp_path / "b/x.log", [SIZE, NODES], [INLINE, score]) as log:
+        for size, decision in (10, 0), (20, 0):
+            features = {"size": [size], "node_count": [5]}
+            log.write("m", features, {"inlining_decision": [decision], "inlining_score": [0.5]})
+    found = Disagreement()
+    found.add("m.o", before, read(tmp_path / "b"))
+    assert found.compared == 2
+    (only,) = found.differences
+    assert (only.ordinal, only.baseline, only.policy) == (0, [1], [0])
+
+
 def test_the_heuristic_at_the_same_site(tmp_path):
     rows = [(1, 0, 0), (2, 1, 0), (3, 0, 1), (4, 1, 1)]
     policy = recorded(tmp_path / "a", rows, (SIZE, DEFAULT))

@@ -19,6 +19,8 @@ _MODULE_WIDE = frozenset(["node_count", "edge_count"])
 # The feature by which a pass tells what its own heuristic would do at this very site; its remarks
 # tell that, too.
 _DEFAULT = "inlining_default"
+# How sure a model is, for remarks: no decision, and only some models tell it.
+_SCORE = "inlining_score"
 _SITE = ("caller", "callee")
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -123,8 +125,8 @@ def _read(folder: Path) -> Asked:
             labels[name] = [str(_single(value)) for value in column]
     decided = [
         column.reshape(count, -1).astype(np.float64)
-        for column in recorded.decisions.values()
-        if isinstance(column, np.ndarray)
+        for name, column in recorded.decisions.items()
+        if isinstance(column, np.ndarray) and name != _SCORE
     ]
     return Asked(
         recorded.context,

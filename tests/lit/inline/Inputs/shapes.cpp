@@ -39,9 +39,8 @@ std::map<std::string, double> totals(const std::vector<double> &Sizes) {
       Shapes.push_back(std::make_unique<Square>(-Size));
     }
   }
-  std::sort(Shapes.begin(), Shapes.end(), [](const auto &A, const auto &B) {
-    return A->area() < B->area();
-  });
+  std::sort(Shapes.begin(), Shapes.end(),
+            [](const auto &A, const auto &B) { return A->area() < B->area(); });
   std::map<std::string, double> Totals;
   for (const auto &Each : Shapes)
     Totals[Each->name()] += Each->area();
