@@ -8,8 +8,8 @@ import lit.formats
 
 config.name = "CompilerBridge"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".c", ".cpp", ".ll", ".test"]
-config.excludes = ["Inputs", "models", "tools"]
+config.suffixes = [".test"]
+config.excludes = ["Inputs"]
 config.test_source_root = config.source_dir
 config.test_exec_root = config.binary_dir
 
