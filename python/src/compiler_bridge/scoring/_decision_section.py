@@ -112,9 +112,14 @@ def _row(each: Difference, names: list[str], labels: list[str]) -> str:
         "tr",
         tag("td", f"{each.ordinal:,}"),
         tag("td", escape(change)),
-        *(tag("td", escape(each.labels.get(name, "")), class_="words") for name in labels),
+        *(_long_name(each.labels.get(name, "")) for name in labels),
         *(tag("td", _feature(each, name)) for name in names),
     )
+
+
+def _long_name(text: str) -> str:
+    """Names of templates are long: the first lines, and all when the pointer rests there."""
+    return tag("td", tag("div", escape(text), class_="clamp", title=text), class_="words")
 
 
 def _feature(each: Difference, name: str) -> str:
