@@ -29,8 +29,10 @@ SHAPE = [
     "--no-packed-struct",
 ]
 INCLUDE = "/usr/include/csmith"
-# Of a program; csmith's may run for ever.
-SECONDS = 2
+# Of so many programs one is also compiled without a model.
+SAMPLE = 10
+# Of a program: most end at once, and some never do.
+SECONDS = 0.5
 
 
 class MiscompileError(Exception):
@@ -75,19 +77,21 @@ def check(seed: int, options: argparse.Namespace, scratch: Path) -> bool:
     made = run(["csmith", "--seed", str(seed), *SHAPE, "-o", str(source)], 60)
     if made.returncode:
         raise MiscompileError(f"csmith --seed {seed}: {made.stderr}")
-    rest = ["-w", "-I", INCLUDE, str(source), "-o", str(program)]
+    rest = ["-w", "-I", INCLUDE, "-fuse-ld=lld", str(source), "-o", str(program)]
     compile_program([options.clang, *rest, "-O0"])
     try:
         expected = run([str(program)], SECONDS)
     except subprocess.TimeoutExpired:
         return False
     level = LEVELS[seed % len(LEVELS)]
-    compile_program([options.clang, *rest, level])
-    plain = program.read_bytes()
+    plain = b""
+    if seed % SAMPLE == 0:
+        compile_program([options.clang, *rest, level])
+        plain = program.read_bytes()
     for compiler, model in variants(seed, options):
         compile_program([*compiler, *rest, level], model)
-        options.changed += program.read_bytes() != plain
-        actual = run([str(program)], 10 * SECONDS)
+        options.changed += plain not in (b"", program.read_bytes())
+        actual = run([str(program)], 60)
         if (actual.returncode, actual.stdout) != (expected.returncode, expected.stdout):
             raise MiscompileError(
                 f"csmith --seed {seed} {' '.join(SHAPE)}: by {' '.join(compiler)} {model} at "
@@ -134,10 +138,10 @@ def main() -> int:
             print(wrong, file=sys.stderr)
             return 1
     print(f"{compared} programs, 3 decisions each: the output of -O0")
-    print(f"{options.changed} differ from a plain compile")
+    print(f"{options.changed} of a sample differ from a plain compile")
     print(f"{endless} programs left out, as they do not end")
     # Models that change nothing prove nothing.
-    return compared < options.programs or options.changed < compared
+    return compared < options.programs or options.changed < compared // SAMPLE
 
 
 if __name__ == "__main__":
