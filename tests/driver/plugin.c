@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* In C, names are C's. NOLINTBEGIN(readability-identifier-naming) */
+
 /* What llvm/Passes/PassPlugin.h has, for version 1 of its interface. */
 struct plugin_info {
   uint32_t api_version;
@@ -32,3 +34,5 @@ llvmGetPassPluginInfo(void) {
   struct plugin_info info = {1, "test", "1", tell};
   return info;
 }
+
+/* NOLINTEND(readability-identifier-naming) */
