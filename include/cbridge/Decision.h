@@ -84,11 +84,13 @@ private:
       return N.status();
     detail::ScalarOf<T> Value{};
     if (!N->to(Value))
-      return wrongType(V, toString(elementTypeOf<detail::ScalarOf<T>>()));
+      return wrongValue(V, *N, toString(elementTypeOf<detail::ScalarOf<T>>()));
     return static_cast<T>(Value);
   }
   static Expected<Number> number(const TensorView &V);
   static Status wrongType(const TensorView &V, std::string_view Wanted);
+  static Status wrongValue(const TensorView &V, const Number &Value,
+                           std::string_view Wanted);
   Status noOutput(const std::string &What) const;
   Status noOutput(size_t I) const;
 

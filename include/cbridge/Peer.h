@@ -60,7 +60,9 @@ struct PeerOptions {
   /// Features may be lent by the compiler instead of copied: they are valid
   /// until the reply and must not be trusted to stay the same until then.
   bool Lend = false;
-  /// Told why a session broke; the peer goes on with the next one.
+  /// Told why a session broke; the peer goes on with the next one. That a
+  /// compiler hangs up between episodes is no reason, if it says goodbye or
+  /// not.
   std::function<void(const Status &)> OnSessionError;
 };
 

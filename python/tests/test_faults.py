@@ -112,7 +112,7 @@ def test_a_compiler_killed_before_its_hello(served, start, base, expect_served, 
 
 @pytest.mark.pipe
 def test_a_compiler_killed_before_its_welcome(
-    address, base, compiler_process, until, asking, warned
+    address, base, compiler_process, until, asking, caplog
 ):
     with CompilerInterface(address) as compiler:
         process = compiler_process(address)
@@ -123,7 +123,7 @@ def test_a_compiler_killed_before_its_welcome(
         assert compiler.next(timeout=20)["x"].item() == 1
         assert compiler.reply(2) is True
         assert asked.result()[0]["y"].item() == 2
-    assert "closed the connection" in warned(1)[0]
+    assert caplog.records == []  # nothing was asked, so nothing broke
 
 
 @pytest.mark.pipe

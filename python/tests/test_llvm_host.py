@@ -151,6 +151,7 @@ def test_a_question_without_reply_gets_the_default(tmp_path, source, expected):
         for _request in host.run(["clang-19", *host.flags(), "-O2", source, "-o", program]):
             pass
         assert host.returncode == 0
+        assert host.counts["evict"].replaced == host.counts["evict"].questions > 0
     assert subprocess.check_output([program], text=True) == expected
 
 

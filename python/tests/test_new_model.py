@@ -98,6 +98,17 @@ def test_the_seed_decides(tmp_path):
     assert made(1) != made(2)
 
 
+def test_so_many_choices(tmp_path):
+    inputs, output = [TensorSpec("x", "int64")], TensorSpec("y", "int64")
+    export.new_model(tmp_path / "m.onnx", inputs, output, choices=2)
+    session = _check.session(str(tmp_path / "m.onnx"))
+    answers = {session.run(None, {"x": np.array([x])})[0].item() for x in range(-50, 50)}
+    assert answers == {0, 1}
+    for bad in (0, 1 << 20):
+        with pytest.raises(export.ModelError, match=f"choices: {bad} is not from 1 to"):
+            export.new_model(tmp_path / "n.onnx", inputs, output, choices=bad)
+
+
 GOOD = {
     "inputs": [{"name": "x", "type": "float", "shape": [-1, 4]}],
     "outputs": [{"name": "y", "type": "int64_t", "shape": []}],

@@ -66,7 +66,10 @@ Registry Registry::builtin() {
 #ifdef CBRIDGE_HAS_ONNX
   R.add(onnxScheme());
 #else
-  R.add(leftOut("onnx", "CBRIDGE_WITH_ONNX", {"threads", "custom_ops"}));
+  R.add(leftOut("onnx",
+                "CBRIDGE_WITH_ONNX, which needs ONNX Runtime's headers, in "
+                "ONNXRUNTIME_ROOT for example",
+                {"threads", "custom_ops"}));
 #endif
   R.add(tfScheme());
 #ifdef CBRIDGE_HAS_TFLITE

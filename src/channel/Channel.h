@@ -58,6 +58,8 @@ public:
   /// Whether the other end has left, whatever it has said before. Asks the
   /// kernel.
   virtual bool gone();
+  /// Whether part of a frame has come, and waits for the rest.
+  virtual bool hasPart() const { return false; }
   /// Whether the next frame may come without the kernel's help, so that looking
   /// for it a while is better than to sleep at once.
   virtual os::Spin spinning() const { return os::Spin::Not; }

@@ -48,6 +48,7 @@ public:
     return Buffer;
   }
   const std::string &name() const override { return Name; }
+  bool hasPart() const override { return Filled != 0; }
   bool gone() override { return os::hungUp(Ends.Read); }
   bool ready() override;
   bool beginWait(os::FileSet &Files) override;

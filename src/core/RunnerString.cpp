@@ -86,6 +86,18 @@ bool parseWithUnit(std::string_view Text, Span<const Unit> Units,
   return false;
 }
 
+/// For those who give the name of a file alone.
+std::string hintFor(std::string_view Text) {
+  const std::pair<std::string_view, const char *> Files[] = {
+      {".so", ", such as native:FILE.so"},
+      {".onnx", ", such as onnx:FILE.onnx"}};
+  for (auto [Ending, Hint] : Files)
+    if (Text.size() > Ending.size() &&
+        Text.substr(Text.size() - Ending.size()) == Ending)
+      return Hint;
+  return "";
+}
+
 } // namespace
 
 Expected<RunnerString> RunnerString::parse(std::string_view Text) {
@@ -103,7 +115,8 @@ Expected<RunnerString> RunnerString::parse(std::string_view Text) {
     return pointAt(Text, Colon, "expected ':' after the scheme");
   if (Text[Colon] != ':' || Colon == 0)
     return pointAt(Text, Colon,
-                   "expected a scheme in lower case followed by ':'");
+                   "expected a scheme in lower case followed by ':'" +
+                       hintFor(Text));
   R.Scheme = Text.substr(0, Colon);
   R.TargetColumn = Colon + 1;
 

@@ -54,6 +54,13 @@ TEST(RunnerStringTest, ErrorsPointAtThePlace) {
             "                ^");
 }
 
+TEST(RunnerStringTest, AFileAloneIsNoRunner) {
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "followed by ':', such as native:",
+                      errorOf("/models/policy.so"));
+  EXPECT_PRED_FORMAT2(testing::IsSubstring,
+                      "followed by ':', such as onnx:", errorOf("policy.onnx"));
+}
+
 TEST(RunnerStringTest, MalformedStringsAreRefused) {
   const struct {
     std::string Text;

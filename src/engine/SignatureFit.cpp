@@ -33,16 +33,23 @@ namespace {
 
 /// What does not fit, in one message.
 struct Complaints {
+  Complaints(const std::string &PassName, const std::string &ModelName)
+      : PassName(PassName), ModelName(ModelName) {}
+
   const std::string &PassName, &ModelName;
   StatusCode Code = StatusCode::Ok;
   std::string Text;
+  std::string Left;
+  size_t Count = 0;
 
   void add(StatusCode Why, const std::string &What) {
     Code = Code == StatusCode::Ok ? Why : Code;
     // A model may have any number of tensors, of names of any length.
-    constexpr size_t Enough = 2000;
-    if (Text.size() < Enough)
-      Text += (Text.empty() ? "" : "; ") + What.substr(0, Enough);
+    constexpr size_t Enough = 4, Long = 1000;
+    if (Count++ < Enough)
+      Text += (Text.empty() ? "" : "; ") + What.substr(0, Long);
+    else
+      Left = "; and " + std::to_string(Count - Enough) + " more";
   }
   /// Complains that one side wants what the other does not have.
   void lacks(std::string Tensor, const std::string &Wants,
@@ -78,7 +85,7 @@ Expected<SignatureFit> SignatureFit::of(const Signature &Pass,
                                         const std::string &PassName,
                                         const std::string &ModelName) {
   SignatureFit Fit;
-  Complaints Wrong{PassName, ModelName, StatusCode::Ok, ""};
+  Complaints Wrong{PassName, ModelName};
   for (const TensorSpec &Wanted : Model.inputs()) {
     std::optional<size_t> I = Pass.inputIndex(Wanted.name());
     if (I)
@@ -98,7 +105,7 @@ Expected<SignatureFit> SignatureFit::of(const Signature &Pass,
     Fit.Outputs.push_back(I.value_or(0));
   }
   if (Wrong.Code != StatusCode::Ok)
-    return Status::error(Wrong.Code, Wrong.Text);
+    return Status::error(Wrong.Code, Wrong.Text + Wrong.Left);
   return Fit;
 }
 

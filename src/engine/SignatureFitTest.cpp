@@ -79,3 +79,14 @@ TEST(SignatureFitTest, EverythingThatDoesNotFitIsNamed) {
             "no such feature; output 'y': the pass wants it, the model has "
             "'z'");
 }
+
+TEST(SignatureFitTest, ManyComplaintsAreCounted) {
+  std::vector<TensorSpec> Wanted;
+  for (char Name = 'a'; Name <= 'g'; ++Name)
+    Wanted.push_back(floats(std::string(1, Name), {1}));
+  std::string Why = why(Signature({}, floats("y", {1})),
+                        Signature(std::move(Wanted), floats("y", {1})));
+  EXPECT_NE(Why.find("input 'd'"), Why.npos) << Why;
+  EXPECT_EQ(Why.find("input 'e'"), Why.npos) << Why;
+  EXPECT_EQ(Why.substr(Why.size() - 12), "; and 3 more") << Why;
+}

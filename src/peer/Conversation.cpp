@@ -191,7 +191,9 @@ Expected<Conversation::Answer> Conversation::fetch(Deadline Until) {
   if (!F) {
     if (F.status().code() == StatusCode::Timeout)
       return F.status();
-    if (SaidBye && F.status().code() == StatusCode::PeerClosed)
+    // Compilers may end without a goodbye: plugins are not told in time.
+    bool Idle = Agreed && OpenEpisodes.empty() && !Over->hasPart();
+    if (F.status().code() == StatusCode::PeerClosed && (SaidBye || Idle))
       Over.reset();
     else
       breakOff(F.status());

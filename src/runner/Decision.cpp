@@ -26,6 +26,14 @@ Status Decision::wrongType(const TensorView &V, std::string_view Wanted) {
                            std::string(Wanted));
 }
 
+Status Decision::wrongValue(const TensorView &V, const Number &Value,
+                            std::string_view Wanted) {
+  return Status::error(StatusCode::TypeMismatch,
+                       "decision '" + V.Spec->name() + "' is " +
+                           Value.toString() + ", which no " +
+                           std::string(Wanted) + " can be");
+}
+
 Status Decision::noOutput(const std::string &What) const {
   std::string Known;
   for (const TensorSpec &Spec : Sig->outputs())

@@ -184,8 +184,7 @@ TEST(MLModelRunnerTest, EvaluateConvertsScalarsWhereTheValueIsKept) {
   EXPECT_EQ(R.evaluate<double>().valueOr(0), 7.0);
   EXPECT_EQ(R.evaluate<Choice>().valueOr(Choice()), Choice::Seven);
   EXPECT_EQ(R.evaluate<bool>().status().toString(),
-            "type_mismatch: decision 'index' is int64_t[1] and cannot be read "
-            "as bool");
+            "type_mismatch: decision 'index' is 7, which no bool can be");
   R.populateFeatures(std::pair{"count", 300});
   EXPECT_EQ(R.evaluate<uint8_t>().status().code(), StatusCode::TypeMismatch);
   R.populateFeatures(std::pair{"count", -1});

@@ -156,6 +156,14 @@ class Regalloc(DriverTest):
         self.assertEqual(failed.count("unused variable"), 1)
         self.assertEqual(failed.splitlines(True)[1:], plain.splitlines(True))
 
+    def test_what_llvm_decides_cannot_be_recorded(self) -> None:
+        done = self.driver(
+            "--cbridge-evict=heuristic:?record=logs", "-O2", "-c", "pressure.c", "-o", "ours.o"
+        )
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("LLVM's own decisions of this kind cannot be recorded", done.stderr)
+        self.assert_same_object("ours.o", "-O2", "-c", "pressure.c")
+
     def test_heuristic_and_none_are_plain(self) -> None:
         for model in ("heuristic:", ""):
             self.good(

@@ -46,7 +46,7 @@ cmake --build "$work/cmake"
 say "cbridge new-pass, in clang"
 if find "$prefix" -name CompilerBridgePasses.so | grep -q .; then
   (cd "$work" && "$prefix/bin/cbridge" new-pass Shrink)
-  cmake -S "$work/Shrink" -B "$work/Shrink/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix"
+  cmake -S "$work/Shrink" -B "$work/Shrink/build" -G Ninja -DCompilerBridge_DIR="$("$prefix/bin/cbridge" cmake-path)"
   cmake --build "$work/Shrink/build"
   shrunk() { # MODEL: how many kinds of functions are optimised for size
     SHRINK_MODEL=$1 clang-19 -O2 -fpass-plugin="$work/Shrink/build/Shrink.so" -S -emit-llvm \

@@ -55,11 +55,8 @@ Environment:
 )";
 
 void say(const std::string &Text) {
-  std::string Line = "cbridge-clang: " + Text;
-  for (char &C : Line) // one line, whatever a runner's error has
-    if (C == '\n')
-      C = ' ';
-  Line += '\n';
+  // Further lines point at a place in a runner string.
+  std::string Line = "cbridge-clang: " + Text.substr(0, Text.find('\n')) + "\n";
   std::fwrite(Line.data(), 1, Line.size(), stderr);
 }
 
@@ -85,6 +82,10 @@ void checkModels(CommandLine &Line, const Clang &Compiler) {
       dropModel(Line, Each.K, Runner.status().message());
     else if (!Compiler.isVersion19())
       dropModel(Line, Each.K, "'" + Compiler.Path + "' is not clang 19");
+    else if (Each.K != Kind::Inline && Runner->has("record") &&
+             Runner->scheme() == "heuristic")
+      dropModel(Line, Each.K,
+                "LLVM's own decisions of this kind cannot be recorded");
     else if (Each.K != Kind::Inline && Runner->scheme() == "heuristic")
       Line.dropModel(Each.K); // LLVM's own, and nothing to say about it
   }

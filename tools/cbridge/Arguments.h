@@ -54,6 +54,7 @@ int logShow(Span<const std::string> Arguments);
 int logStats(Span<const std::string> Arguments);
 int logDiff(Span<const std::string> Arguments);
 int newPass(Span<const std::string> Arguments);
+int cmakePath(Span<const std::string> Arguments);
 int pluginPath(Span<const std::string> Arguments);
 
 /// Runs `python -m compiler_bridge` with these arguments, if Arguments[0] is a

@@ -16,6 +16,7 @@
 #include <cbridge/MLModelRunner.h>
 #include <cbridge/PassModel.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <unistd.h>
@@ -268,6 +269,7 @@ bool checkModels(Scratch &In) {
 int doctor(Span<const std::string> Given) {
   if (!Given.empty())
     return fail("doctor takes no arguments; see --help");
+  std::signal(SIGPIPE, SIG_IGN); // `| head` must not keep us from cleaning up
   Expected<Scratch> In = Scratch::make();
   if (!In)
     return fail(In.status());

@@ -13,6 +13,7 @@
 #include <cbridge/TrainingLog.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -162,7 +163,11 @@ void printJson(const Stats &S) {
 std::string summaryText(const Summary &S) {
   if (!S.Count)
     return "no numbers";
-  auto Text = [](double Value) { return Number(Value).toString(); };
+  auto Text = [](double Value) {
+    std::array<char, 32> Digits;
+    std::snprintf(Digits.data(), Digits.size(), "%.6g", Value);
+    return std::string(Digits.data());
+  };
   return "min " + Text(S.Min) + ", mean " + Text(S.Mean) + ", max " +
          Text(S.Max);
 }
@@ -193,9 +198,12 @@ void printText(const Stats &S) {
     if (Often.size() > 10)
       std::printf("  and %zu other values\n", Often.size() - 10);
   }
-  std::printf("rewards of %llu decisions: %s\n",
-              static_cast<unsigned long long>(S.Rewards.Count),
-              summaryText(S.Rewards).c_str());
+  if (!S.Rewards.Count)
+    std::printf("no rewards\n");
+  else
+    std::printf("rewards of %llu decisions: %s\n",
+                static_cast<unsigned long long>(S.Rewards.Count),
+                summaryText(S.Rewards).c_str());
 }
 
 } // namespace

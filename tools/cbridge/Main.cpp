@@ -44,6 +44,12 @@ bool isHelp(const std::string &Word) {
 int runLog(Span<const std::string> Arguments);
 
 const Command Commands[] = {
+    {"cmake-path", "print where CMake finds the C++ library",
+     "usage: cbridge cmake-path\n\n"
+     "Prints the folder of the CMake package CompilerBridge, for programs and "
+     "passes that use the\nlibrary:\n\n"
+     "  cmake -B build -DCompilerBridge_DIR=$(cbridge cmake-path)\n",
+     cmakePath},
     {"doctor", "tell what works here, and what is missing",
      "usage: cbridge doctor\n\n"
      "Tries clang, the plugin, the drop-in compiler, the runners, Python and "

@@ -71,7 +71,7 @@ endif()
 set(CMAKE_CXX_STANDARD 17)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 
-find_package(CompilerBridge REQUIRED) # elsewhere: -DCMAKE_PREFIX_PATH=DIR
+find_package(CompilerBridge REQUIRED) # -DCompilerBridge_DIR=$(cbridge cmake-path)
 find_program(LLVM_CONFIG NAMES llvm-config-19 llvm-config REQUIRED)
 execute_process(COMMAND "${LLVM_CONFIG}" --includedir
   OUTPUT_VARIABLE LLVM_INCLUDE_DIR OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -99,7 +99,7 @@ constexpr std::string_view ReadmeText = R"(# @NAME@
 
 An LLVM pass that asks a model, by CompilerBridge.
 
-    cmake -B build -DCMAKE_PREFIX_PATH=WHERE-COMPILERBRIDGE-IS && cmake --build build
+    cmake -B build -DCompilerBridge_DIR=$(cbridge cmake-path) && cmake --build build
     clang-19 -O2 -fpass-plugin=build/@NAME@.so -S -emit-llvm example.c -o -
     @VARIABLE@=constant:1 clang-19 -O2 -fpass-plugin=build/@NAME@.so -S -emit-llvm example.c -o -
 
@@ -108,7 +108,7 @@ short. Any runner string works in its place: `shm:trainer` asks a Python process
 `onnx:policy.onnx` and `native:policy.so` a model inside clang, and `?record=logs/` behind it keeps
 features and decisions. A random model to begin with:
 
-    cbridge new-model signature.json -o policy.onnx
+    cbridge new-model --choices 2 signature.json -o policy.onnx
 )";
 
 constexpr std::string_view SignatureText =

@@ -25,14 +25,17 @@ std::string resolved(const std::string &Path) {
   return Real ? Real.get() : "";
 }
 
+/// The folder of libraries as it was installed, seen from bin/.
+std::string libraries() {
+  std::string Installed = CBRIDGE_LIBDIR;
+  return Installed[0] == '/' ? Installed : programFolder() + "../" + Installed;
+}
+
 std::vector<std::string> places() {
   std::vector<std::string> List;
   if (std::string Own = programFolder(); !Own.empty()) {
-    // The folder of libraries as it was installed, seen from bin/.
-    std::string_view Libraries = CBRIDGE_LIBDIR;
-    List.push_back((Libraries[0] == '/' ? "" : Own + "../") +
-                   std::string(Libraries) + "/compiler-bridge");
-    if (Libraries != "lib")
+    List.push_back(libraries() + "/compiler-bridge");
+    if (std::string_view(CBRIDGE_LIBDIR) != "lib")
       List.push_back(Own + "../lib/compiler-bridge");
     List.push_back(Own + "../../lib/compiler-bridge"); // build/X/tools/NAME/
     List.push_back(Own + "../lib"); // bin/ and lib/ of a Python package
@@ -65,6 +68,20 @@ Expected<std::string> findLlvmPlugin() {
   return Status::error(StatusCode::Unavailable, "there is no " +
                                                     std::string(LlvmPlugin) +
                                                     " in " + Looked);
+}
+
+Expected<std::string> findCMakePackage() {
+  std::string Own = programFolder() + "../lib"; // of a Python package, too
+  for (const std::string &Place : {libraries(), Own}) {
+    std::string Folder = resolved(Place + "/cmake/CompilerBridge");
+    if (!Folder.empty() &&
+        ::access((Folder + "/CompilerBridgeConfig.cmake").c_str(), R_OK) == 0)
+      return Folder;
+  }
+  return Status::error(StatusCode::Unavailable,
+                       "there is no cmake/CompilerBridge in " + Own +
+                           ": CompilerBridge is not installed, neither by "
+                           "`pip install` nor by `cmake --install`");
 }
 
 } // namespace cbridge::tool

@@ -21,6 +21,9 @@ std::string programFolder();
 /// it was installed, in a Python package; then in CBRIDGE_MODULE_PATH.
 Expected<std::string> findLlvmPlugin();
 
+/// The folder of the CMake package, where the running program is installed.
+Expected<std::string> findCMakePackage();
+
 } // namespace cbridge::tool
 
 #endif // CBRIDGE_TOOLS_SHARED_PLUGINPATH_H

@@ -46,7 +46,7 @@ Expected<bool> InteractiveHost::look(Line &L) {
 Expected<const InteractiveQuestion *> InteractiveHost::next(Deadline Until,
                                                             int Stop) {
   if (Waiting)
-    if (Status S = replyDefault(); !S)
+    if (Status S = replace(); !S)
       return S;
   for (;;) {
     for (size_t I = 0; I < Lines.size(); ++I) {
@@ -92,8 +92,7 @@ Expected<bool> InteractiveHost::reply(Bytes Advice) {
                              Spec.typeAndShape() + ", not " +
                              std::to_string(Advice.size()) + " bytes");
   if (!Asked.Rules->isLegal(Asked.Features, Advice)) {
-    ++Lines[Asked.Channel].Count.Replaced;
-    if (Status S = replyDefault(); !S)
+    if (Status S = replace(); !S)
       return S;
     return false;
   }
@@ -102,9 +101,8 @@ Expected<bool> InteractiveHost::reply(Bytes Advice) {
   return true;
 }
 
-Status InteractiveHost::replyDefault() {
-  if (!Waiting)
-    return Status();
+Status InteractiveHost::replace() {
+  ++Lines[Asked.Channel].Count.Replaced;
   unsigned char Advice[InteractiveStream::MaxAdvice];
   const TensorSpec &Spec = Asked.Sig->outputs()[0];
   MutableBytes Default(Advice, Spec.elementCount() * sizeOf(Spec.type()));

@@ -41,16 +41,15 @@ public:
   /// The next question; null once Stop (a file, or -1) can be read or has hung
   /// up. Fails with Timeout after Until, and with Protocol if a compiler, which
   /// then gets no answer any more, writes what it must not. A question that was
-  /// not answered gets the default.
+  /// not answered gets the default, and counts as replaced.
   Expected<const InteractiveQuestion *> next(Deadline Until, int Stop = -1);
   /// Answers the latest question with the bytes of its advice. What is not
   /// legal is replaced by the default: false then.
   Expected<bool> reply(Bytes Advice);
-  Status replyDefault();
 
   struct Counts {
     uint64_t Compilers = 0, Questions = 0;
-    uint64_t Replaced = 0; ///< answers that were not legal
+    uint64_t Replaced = 0; ///< answers that were not legal or not given
   };
   const Counts &counts(size_t Channel) const { return Lines[Channel].Count; }
   const std::string &base(size_t Channel) const {
@@ -68,6 +67,7 @@ private:
   };
   InteractiveHost() = default;
   Expected<bool> look(Line &L);
+  Status replace();
   Status send(Bytes Advice);
 
   std::vector<Line> Lines;

@@ -8,7 +8,6 @@
 
 #include "engine/onnx/OrtTensors.h"
 #include "os/Library.h"
-#include "os/ReadFile.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -125,7 +124,7 @@ Status OnnxModel::describe(const OnnxFile &About) {
                                   Fits.status().message());
 }
 
-Status OnnxModel::load(Bytes Content, const OnnxFile &About,
+Status OnnxModel::load(Bytes Whole, const OnnxFile &About,
                        const OnnxOptions &Options) {
   const OrtApi &Api = Ort.api();
   auto With = sessionOptions(About, Options);
@@ -137,8 +136,8 @@ Status OnnxModel::load(Bytes Content, const OnnxFile &About,
         if (About.HasExternalData)
           return Api.CreateSession(Ort.environment(), File.c_str(), With->get(),
                                    To);
-        return Api.CreateSessionFromArray(Ort.environment(), Content.data(),
-                                          Content.size(), With->get(), To);
+        return Api.CreateSessionFromArray(Ort.environment(), Whole.data(),
+                                          Whole.size(), With->get(), To);
       });
   if (!Made) {
     bool Lacks = About.UsesOurOperators && Options.CustomOps.empty() &&
@@ -164,30 +163,35 @@ Status OnnxModel::load(Bytes Content, const OnnxFile &About,
   return describe(About);
 }
 
-Expected<std::shared_ptr<OnnxModel>>
-OnnxModel::read(const std::string &File, const Signature &Pass,
-                const OnnxOptions &Options) {
-  Expected<os::FileContent> Content = os::readFile(File, OnnxFile::MaxSize);
-  if (!Content) // it names the file itself
-    return Status::error(StatusCode::Unsupported, Content.status().message());
-  Expected<OnnxFile> About = OnnxFile::parse(Content->bytes());
+Expected<OnnxModel::Content> OnnxModel::read(const std::string &File) {
+  Expected<os::FileContent> Whole = os::readFile(File, OnnxFile::MaxSize);
+  if (!Whole) // it names the file itself
+    return Status::error(StatusCode::Unsupported, Whole.status().message());
+  Expected<OnnxFile> About = OnnxFile::parse(Whole->bytes());
   if (!About)
     return About.status().withContext(File);
+  return Content{std::move(*Whole), std::move(*About)};
+}
+
+Expected<std::shared_ptr<OnnxModel>>
+OnnxModel::make(const std::string &File, const Content &Of,
+                const Signature &Pass, const OnnxOptions &Options) {
   Expected<const OrtLibrary *> Ort = OrtLibrary::get();
   if (!Ort)
     return Ort.status();
   std::shared_ptr<OnnxModel> Made(new OnnxModel(**Ort, File, Pass));
-  if (Status S = Made->load(Content->bytes(), *About, Options); !S)
+  if (Status S = Made->load(Of.Whole.bytes(), Of.About, Options); !S)
     return S.withContext(File);
-  if (About->Declared)
-    Made->Declared = std::move(About->Declared);
   return Made;
 }
 
 Expected<std::shared_ptr<const OnnxModel>>
 OnnxModel::open(const std::string &File, const Signature &Pass,
                 const OnnxOptions &Options) {
-  Expected<std::shared_ptr<OnnxModel>> Made = read(File, Pass, Options);
+  Expected<Content> Of = read(File);
+  if (!Of)
+    return Of.status();
+  Expected<std::shared_ptr<OnnxModel>> Made = make(File, *Of, Pass, Options);
   if (!Made)
     return Made.status();
   Expected<SignatureFit> Fits = SignatureFit::of(Pass, (*Made)->Graph);
@@ -199,10 +203,16 @@ OnnxModel::open(const std::string &File, const Signature &Pass,
 
 Expected<Signature> OnnxModel::signatureOf(const std::string &File,
                                            const OnnxOptions &Options) {
-  Expected<std::shared_ptr<OnnxModel>> Made = read(File, Signature(), Options);
+  Expected<Content> Of = read(File);
+  if (!Of)
+    return Of.status();
+  // A session takes milliseconds, and open() will see if this is true.
+  if (Of->About.Declared)
+    return std::move(*Of->About.Declared);
+  auto Made = make(File, *Of, Signature(), Options);
   if (!Made)
     return Made.status();
-  return (*Made)->Declared.value_or((*Made)->Graph);
+  return (*Made)->Graph;
 }
 
 } // namespace cbridge::onnx

@@ -10,6 +10,7 @@
 #include "engine/SignatureFit.h"
 #include "engine/onnx/OnnxFile.h"
 #include "engine/onnx/OrtLibrary.h"
+#include "os/ReadFile.h"
 
 #include <memory>
 #include <vector>
@@ -45,10 +46,16 @@ public:
 private:
   OnnxModel(const OrtLibrary &Ort, std::string File, Signature Pass)
       : Ort(Ort), File(std::move(File)), Pass(std::move(Pass)) {}
-  static Expected<std::shared_ptr<OnnxModel>> read(const std::string &File,
+  struct Content {
+    os::FileContent Whole;
+    OnnxFile About;
+  };
+  static Expected<Content> read(const std::string &File);
+  static Expected<std::shared_ptr<OnnxModel>> make(const std::string &File,
+                                                   const Content &Of,
                                                    const Signature &Pass,
                                                    const OnnxOptions &Options);
-  Status load(Bytes Content, const OnnxFile &About, const OnnxOptions &Options);
+  Status load(Bytes Whole, const OnnxFile &About, const OnnxOptions &Options);
   Expected<OrtOwned<OrtSessionOptions>> sessionOptions(const OnnxFile &About,
                                                        const OnnxOptions &O);
   Status describe(const OnnxFile &About);
@@ -59,7 +66,6 @@ private:
   OrtOwned<OrtSession> Session;
   OrtOwned<OrtMemoryInfo> Memory;
   Signature Graph;
-  std::optional<Signature> Declared; // by the metadata
   SignatureFit Fit;
 };
 

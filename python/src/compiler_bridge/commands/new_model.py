@@ -30,6 +30,13 @@ def main(words: list[str]) -> int:
         "-o", "--output", metavar="MODEL.onnx", help="where to (default: SIGNATURE.onnx)"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the weights (default: %(default)s)")
+    parser.add_argument(
+        "--choices",
+        type=int,
+        default=10,
+        metavar="N",
+        help="integers come out from 0 to N - 1: 2 for yes or no (default: %(default)s)",
+    )
     return run(parser, words, _new_model)
 
 
@@ -44,7 +51,13 @@ def _new_model(arguments: argparse.Namespace) -> int:
     if arguments.seed < 0:
         raise export.ModelError(f"--seed: {arguments.seed} is below 0")
     output = arguments.output or str(source.with_suffix(".onnx"))
-    export.new_model(output, signature.inputs, signature.outputs, seed=arguments.seed)
+    export.new_model(
+        output,
+        signature.inputs,
+        signature.outputs,
+        seed=arguments.seed,
+        choices=arguments.choices,
+    )
     print(f"{output}: {len(signature.inputs)} inputs, {len(signature.outputs)} outputs")
     print(f"runner: onnx:{quote(output)}")
     return 0

@@ -12,7 +12,7 @@ import numpy as np
 from ..spec import TensorSpec
 from . import _check, _model
 from ._model import ELEMENT_TYPES, PathLike
-from ._signature import Signature
+from ._signature import ModelError, Signature
 
 Array = np.ndarray[Any, Any]
 
@@ -21,7 +21,8 @@ _HIDDEN = 32
 _DENSE = 1 << 16  # larger tensors get no weight per element
 _LETTERS = "eainosr_"
 _WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"]
-_CLASSES = len(_WORDS)  # integers are 0 to 9
+_CLASSES = len(_WORDS)
+_MOST_CHOICES = 128  # which every type of integers has
 
 
 def new_model(
@@ -30,6 +31,7 @@ def new_model(
     outputs: Sequence[TensorSpec] | TensorSpec,
     *,
     seed: int = 0,
+    choices: int = _CLASSES,
     name: str = "random",
     version: str = "0",
     training_data: str = "none: random weights",
@@ -37,14 +39,16 @@ def new_model(
 ) -> None:
     """Writes a small random model with this signature; all outputs depend on all inputs.
 
-    Floats come out around 0, integers 0 to 9, strings as one of ten words. Dynamic extents of
+    Floats come out around 0, integers below `choices`, strings as one of ten words. Dynamic extents of
     outputs are those of the inputs, in order; if those have none, 1 to 4, depending on values.
     """
     _model.require("onnx", "a new model")
     _model.destination(path)
     _model.check_named(name, version)
+    if not 1 <= choices <= _MOST_CHOICES:
+        raise ModelError(f"choices: {choices} is not from 1 to {_MOST_CHOICES}")
     signature = Signature.of(inputs, outputs)
-    model = _Builder(signature, seed).model()
+    model = _Builder(signature, seed, choices).model()
     _model.write_metadata(
         model,
         signature,
@@ -58,10 +62,11 @@ def new_model(
 
 
 class _Builder:
-    def __init__(self, signature: Signature, seed: int) -> None:
+    def __init__(self, signature: Signature, seed: int, choices: int) -> None:
         self._helper = importlib.import_module("onnx.helper")
         self._numpy_helper = importlib.import_module("onnx.numpy_helper")
         self._signature = signature
+        self._choices = choices
         self._random = np.random.default_rng(seed)
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
@@ -245,5 +250,5 @@ class _Builder:
             index = self._node("Cast", self._class(values, _CLASSES), to=ELEMENT_TYPES["int64"])
             self._node("Gather", self._constant(_WORDS, object), index, result=spec.name)
         else:
-            whole = self._class(values, _CLASSES)
+            whole = self._class(values, self._choices)
             self._node("Cast", whole, result=spec.name, to=ELEMENT_TYPES[spec.dtype])

@@ -38,7 +38,7 @@ class Counts:
 
     compilers: int
     questions: int
-    #: Decisions that were not legal, in whose place a legal one was sent.
+    #: Decisions that were not legal or not given, in whose place a legal one was sent.
     replaced: int
 
 
