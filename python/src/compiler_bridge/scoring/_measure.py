@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .._children import Children
 from ..corpus import Module
 from . import _elf
-from ._children import Children
 from ._errors import ScoreError
 from ._policy import Policy
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import itertools
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from .._progress import Progress
+from .._workers import for_each
 from ..corpus import Corpus, CorpusError, Module
-from ..corpus._progress import Progress
 from . import _cache, _decisions, _programs, _remarks
 from ._cache import Cache
 from ._decisions import Asked, Disagreement
@@ -26,8 +25,6 @@ from ._result import Failure, Pair, ProgramPair, Score
 
 Result = TypeVar("Result")
 BASELINE, POLICY = "baseline", "policy"
-# How long Ctrl-C may wait.
-_ATTENTION = 0.2
 
 
 @dataclass(frozen=True)
@@ -157,35 +154,10 @@ class _Scoring:
     def _all(
         self, what: str, work: Callable[[Any], Result], items: Sequence[Any]
     ) -> Iterator[tuple[Any, Result]]:
-        """Works on all items at once, gives the results in order, and forgets them."""
-        if not items:
-            return
         progress = self._settings.progress
-        bar = progress(what, len(items)) if progress else None
-        queue = iter(enumerate(items))
-        places: dict[Future[Result], int] = {}
-        ready: dict[int, Result] = {}
-        given = 0
-        with ThreadPoolExecutor(self._jobs) as pool:
-            try:
-                while given < len(items):
-                    for place, item in itertools.islice(queue, 2 * self._jobs - len(places)):
-                        places[pool.submit(work, item)] = place
-                    # Not for ever: a signal just before would be seen only when this returns.
-                    for future in wait(places, _ATTENTION, FIRST_COMPLETED).done:
-                        ready[places.pop(future)] = future.result()
-                        if bar:
-                            bar.advance()
-                    while given in ready:
-                        yield items[given], ready.pop(given)
-                        given += 1
-            except BaseException:
-                self._compiler.children.stop()
-                pool.shutdown(cancel_futures=True)
-                raise
-            finally:
-                if bar:
-                    bar.close()
+        bar = progress(what, len(items)) if progress and items else None
+        results = for_each(items, work, self._jobs, self._compiler.children, bar)
+        return zip(items, results, strict=True)
 
     # A module.
 
