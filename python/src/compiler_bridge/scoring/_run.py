@@ -71,10 +71,29 @@ def score(
     """Scores a policy. Whatever ends it early, no process and no file is left behind."""
     if not len(corpus):
         raise ScoreError(f"{corpus.directory}: the corpus has no modules")
+    if corpus.has_thinlto and (policy.asks_a_model or baseline.asks_a_model):
+        compiler = _with_opt(compiler, policy, baseline)
     programs = _programs.read(corpus) if settings.programs else []
     with tempfile.TemporaryDirectory(prefix="cbridge-score-") as folder:
         run = _Scoring(policy, baseline, compiler, settings, programs, Path(folder))
         return run.run(corpus)
+
+
+def _with_opt(compiler: Compiler, policy: Policy, baseline: Policy) -> Compiler:
+    """Modules of ThinLTO are optimized by opt if one of the two is a model, and then for both."""
+    for each in (policy, baseline):
+        if each.arguments and not each.asks_a_model:
+            raise ScoreError(
+                f"{each.text!r} and a model do not compare on modules of ThinLTO: opt optimizes "
+                "these, since clang itself loads no pass plugins for them, and takes no arguments "
+                "of clang; score either against heuristic:"
+            )
+    if compiler.opt is None:
+        raise ScoreError(
+            "a model is asked by opt if modules are of ThinLTO, and there is none beside clang; "
+            "install the Debian package llvm-19"
+        )
+    return dataclasses.replace(compiler, by_opt=True)
 
 
 class _Scoring:
@@ -131,14 +150,14 @@ class _Scoring:
                 result.programs.append(run)
         if found := result.disagreement:
             found.rename(self._compiler.readable(found.symbols()))
-        self._remark(result, corpus)
+        self._remark(result)
         return result
 
-    def _remark(self, result: Score, corpus: Corpus) -> None:
-        if result.never_asked and corpus.has_thinlto:
+    def _remark(self, result: Score) -> None:
+        if self._compiler.by_opt:
             result.remarks.append(
-                "the modules are of ThinLTO, for which clang itself loads no pass plugins: only "
-                "flags: can be scored with them"
+                "the modules are of ThinLTO, for which clang itself loads no pass plugins: opt "
+                "optimized them, for both"
             )
         if self._compiler.opt is None:
             result.remarks.append(
@@ -201,6 +220,8 @@ class _Scoring:
             command=module.command,
             clang=self._compiler.version,
             opt=self._compiler.opt is not None,
+            # Only then, so that all others are as they were.
+            **({"by_opt": True} if self._compiler.by_opt else {}),
             **self._fingerprint,
         )
 
@@ -230,13 +251,12 @@ class _Scoring:
         logs, remarks = folder / f"{side}-log", folder / f"{side}.yaml"
         recording = self._recording and policy.records
         recorded = policy.recorded(logs)
-        extra = _remarks.request(remarks)
         if recording and not policy.is_reproducible:
-            measured = self._compiler.measure(module, recorded, folder, extra)
+            measured = self._compiler.measure(module, recorded, folder, remarks)
         else:
             measured = self._compiler.measure(module, policy, folder)
             if recording:
-                self._compiler.optimize(module, recorded, folder / "recorded.bc", extra)
+                self._compiler.optimize(module, recorded, folder / "recorded.bc", remarks)
         if self._is_linked(module.name, side):
             place = self._object(module.name, side)
             place.parent.mkdir(parents=True, exist_ok=True)
