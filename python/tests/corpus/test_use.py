@@ -5,11 +5,16 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import subprocess
+import time
 
 import pytest
 
-from compiler_bridge.corpus import Corpus, CorpusWriter, _progress
+from compiler_bridge import _progress
+from compiler_bridge.corpus import Corpus, CorpusWriter
+
+PATIENCE = 30.0
 
 
 @pytest.fixture
@@ -67,6 +72,38 @@ def test_replay_tells_what_fails(corpus, tmp_path, cbridge):
     assert "2 modules failed:\n  helper.o: clang-19: " in said.err
     assert f"shape.o: {corpus}/shape.o.bc: there is no such file" in said.err
     assert not [name for name in os.listdir(tmp_path / "out") if name.endswith(".tmp")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_replay_leaves_nothing_behind(
+    corpus, tmp_path, start, process_state, number
+):
+    """Not even a compiler that does not listen, or what that has started."""
+    clang = tmp_path / "deaf-clang"
+    started = tmp_path / "started"
+    clang.write_text(
+        "#!/bin/sh\ntrap '' INT TERM\nsleep 1000 &\n"
+        f"echo $$ $! >> {started}\nwhile :; do wait; done\n"
+    )
+    clang.chmod(0o755)
+    scratch = tmp_path / "tmp"
+    scratch.mkdir()
+    process = start(
+        "import sys; from compiler_bridge.__main__ import main; sys.exit(main(sys.argv[1:]))",
+        *["corpus", "replay", str(corpus), "--clang", str(clang), "-j2"],
+        TMPDIR=str(scratch),
+    )
+    end = time.monotonic() + PATIENCE
+    while not started.exists() or len(started.read_text().split()) < 4:
+        assert time.monotonic() < end, process.finish()
+    os.kill(process.pid, number)
+    status, out, err = process.finish()
+    assert (status, out) == (130, "")
+    assert err == "cbridge: interrupted; the same command goes on from here\n"
+    assert list(scratch.iterdir()) == []
+    for pid in map(int, started.read_text().split()):
+        while process_state(pid) is not None:
+            assert time.monotonic() < end, "a compiler was left behind"
 
 
 def test_list(corpus, cbridge):

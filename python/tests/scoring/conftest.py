@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import pytest
 
+import compiler_bridge
 from compiler_bridge.__main__ import main
-from compiler_bridge.corpus import CorpusWriter
+from compiler_bridge.corpus import CorpusWriter, Extraction, Toolchain, extract_modules
 
 # `outer` is smaller with `step` called, and faster with it inlined.
 MODULE = """
@@ -51,6 +52,27 @@ int ordered(int x, int y) {
   return x + y + z;
 }
 """
+# Calls that are made direct, and checks of types: how, only the index tells.
+SHAPES = """
+struct Shape { virtual ~Shape(); virtual int area(int) const = 0; };
+struct Square : Shape { int side = 3; int area(int) const override; };
+Shape *shape();
+typedef int Change(int);
+Change *chosen(int);
+"""
+SHAPE = """
+Shape::~Shape() {}
+int Square::area(int x) const { return x ? area(x - 1) * side : side; }
+static int more(int x) { return x + 1; }
+static int less(int x) { return x - 1; }
+Change *chosen(int x) { return x > 2 ? more : less; }
+Shape *shape() { return new Square; }
+"""
+SHAPE_USER = """
+extern "C" int area(int x) { Shape *one = shape(); return one->area(x) ^ one->area(x + 1); }
+int change(int x) { return chosen(x)(x); }
+extern "C" int changed(int x) { return change(x) + change(x + 1); }
+"""
 NEVER = "flags:-mllvm -inline-threshold=-1000"
 MUCH = "flags:-mllvm -inline-threshold=1000"
 
@@ -76,6 +98,48 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
             add_module(writer, folder, f"step{i}.c", MODULE.format(i=i))
         add_module(writer, folder, "main.c", PROGRAM)
     return folder / "corpus"
+
+
+@pytest.fixture(scope="session")
+def thinlto(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program of eight modules that lld has linked by ThinLTO; not to be written to."""
+    folder = tmp_path_factory.mktemp("thinlto")
+    functions = range(5)
+    sources = {f"step{i}.c": MODULE.format(i=i) for i in functions}
+    sources["main.c"] = "\n".join(
+        [
+            "int area(int), changed(int);",
+            *(f"int outer{i}(int);" for i in functions),
+            *(f"int add{i}(int a, int b) {{ return a + b; }}" for i in functions),
+            "int main(int argc, char **argv) {",
+            "  int sum = area(argc) ^ changed(argc);",
+            *(f"  sum ^= outer{i}(argc);" for i in functions),
+            "  return sum;",
+            "}",
+        ]
+    )
+    sources |= {"shape.cpp": SHAPES + SHAPE, "user.cpp": SHAPES + SHAPE_USER}
+    options = ["-Oz", "-flto=thin", "-fwhole-program-vtables", "-fvisibility=hidden"]
+    options += ["-fsanitize=cfi-icall", "-fno-sanitize-ignorelist"]
+    for name, text in sources.items():
+        (folder / name).write_text(text)
+        words = ["clang-19", *options, "-c", name, "-o", f"{name}.o"]
+        subprocess.run(words, cwd=folder, timeout=60, check=True)
+    linker = ("--save-temps=import", "--thinlto-emit-index-files", "--lto-whole-program-visibility")
+    words = ["clang++-19", *options, "-fuse-ld=lld", *(f"-Wl,{word}" for word in linker)]
+    objects = [f"{name}.o" for name in sources]
+    subprocess.run([*words, *objects, "-o", "program"], cwd=folder, timeout=60, check=True)
+    what = Extraction(folder, folder / "corpus", extra=["-Oz"])
+    assert extract_modules(what, Toolchain.find()).kept == len(sources)
+    return folder / "corpus"
+
+
+@pytest.fixture(scope="session")
+def plugin() -> None:
+    """Skips where the pass plugin was not built."""
+    tool = Path(compiler_bridge.__file__).parent / "bin" / "cbridge"
+    if subprocess.run([tool, "plugin-path", "llvm"], capture_output=True, timeout=20).returncode:
+        pytest.skip("the pass plugin was not built")
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -259,11 +258,9 @@ def test_decisions_that_differ(modules, score, with_plugin, tmp_path):
     assert "Decisions that differ" in html.read_text()
 
 
+@pytest.mark.usefixtures("plugin")
 def test_the_plugin(modules, score, tmp_path):
     """The real one, where it was built."""
-    tool = Path(sys.modules["compiler_bridge"].__file__).parent / "bin" / "cbridge"
-    if subprocess.run([tool, "plugin-path", "llvm"], capture_output=True, timeout=20).returncode:
-        pytest.skip("the pass plugin was not built")
     file = tmp_path / "x.json"
     done = score(modules, "constant:1", "--json", file)
     assert done.status == 0, done.out + done.err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
@@ -12,6 +13,7 @@ from typing import Any, NoReturn
 from ..export import ModelError, _check
 
 TROUBLE = 2
+INTERRUPTED = 130
 
 
 class Parser(argparse.ArgumentParser):
@@ -47,6 +49,20 @@ def reading(path: str) -> Iterator[None]:
     except Exception as error:
         what = f"{type(error).__name__}: {_check.first_line(error)}"
         raise ModelError(f"{path}: is no valid ONNX model: {what}") from None
+
+
+@contextlib.contextmanager
+def interrupted_by_sigterm() -> Iterator[None]:
+    """As by Ctrl-C, so that what was started ends, too, and what was taken is kept."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def run(parser: Parser, words: list[str], command: Callable[[argparse.Namespace], int]) -> int:

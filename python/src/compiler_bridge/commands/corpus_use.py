@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from .._workers import cores
 from ..corpus import BUILT, CLANG, DUPLICATE, SKIPPED, Corpus, CorpusError, Entry, Toolchain
 from ..corpus import history as read_history
 from ..corpus import replay as compile_again
-from ..corpus._work import cores
-from ._shared import TROUBLE, Parser, positive, run
+from ._shared import INTERRUPTED, TROUBLE, Parser, interrupted_by_sigterm, positive, run
 
 _SHOWN = 10
-INTERRUPTED = 130
 
 
 def complain(message: str) -> int:
@@ -32,7 +29,7 @@ def run_corpus(
 
     def checked(arguments: argparse.Namespace) -> int:
         try:
-            with _interrupted_by_sigterm():
+            with interrupted_by_sigterm():
                 return command(arguments)
         except CorpusError as error:
             return complain(str(error))
@@ -41,20 +38,6 @@ def run_corpus(
             return INTERRUPTED
 
     return run(parser, words, checked)
-
-
-@contextmanager
-def _interrupted_by_sigterm() -> Iterator[None]:
-    """So that what was started ends, too, and what was taken is kept."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def add_jobs(parser: Parser) -> None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
-import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from .. import scoring
+from .._progress import Progress
+from .._workers import cores
 from ..corpus import Corpus, CorpusError
-from ..corpus._progress import Progress
 from ..scoring import (
     METRICS,
     Cache,
@@ -22,12 +20,11 @@ from ..scoring import (
     Score,
     ScoreError,
     Settings,
-    Stopped,
     _export,
     _html,
     _table,
 )
-from ._shared import TROUBLE, Parser, positive, run
+from ._shared import INTERRUPTED, TROUBLE, Parser, interrupted_by_sigterm, positive, run
 
 _DESCRIPTION = """\
 Compiles every module of a corpus by a policy and by a baseline, and compares: code size (text),
@@ -76,7 +73,7 @@ def main(words: list[str]) -> int:
         "-j",
         "--jobs",
         type=positive,
-        default=len(os.sched_getaffinity(0)),
+        default=cores(),
         metavar="N",
         help="compiles at a time (default: all %(default)s cores)",
     )
@@ -115,43 +112,21 @@ def main(words: list[str]) -> int:
 
 
 def _score(arguments: argparse.Namespace) -> int:
-    children = Children()
     try:
-        with _stopped_by_signals(children):
-            result = _measure(arguments, children)
+        with interrupted_by_sigterm():
+            result = _measure(arguments)
         _write(arguments, result)
     except (ScoreError, CorpusError) as error:
         print(f"cbridge: {error}", file=sys.stderr)
         return TROUBLE
-    except (Stopped, KeyboardInterrupt):
+    except KeyboardInterrupt:
         print("cbridge: interrupted; what was measured of the baseline is kept", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     print(_table.summary(result, sys.stdout.isatty() and "NO_COLOR" not in os.environ))
     return 1 if result.wrong_programs or result.did_not_decide else 0
 
 
-@contextlib.contextmanager
-def _stopped_by_signals(children: Children) -> Iterator[None]:
-    """Ctrl-C ends the compilers, and with them the run. As an exception, raised wherever the main
-    thread is, it could leave locks of the thread pool taken for ever."""
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    previous = {number: signal.getsignal(number) for number in numbers}
-
-    def stop(number: int, _: object) -> None:
-        signal.signal(number, previous[signal.Signals(number)])
-        children.stop()
-
-    for number in numbers:
-        signal.signal(number, stop)
-    try:
-        yield
-        children.check()
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-
-
-def _measure(arguments: argparse.Namespace, children: Children) -> Score:
+def _measure(arguments: argparse.Namespace) -> Score:
     if arguments.seed < 0:
         raise ScoreError(f"--seed: {arguments.seed} is below 0")
     outputs = [Path(file) for file in (arguments.json, arguments.csv, arguments.html) if file]
@@ -164,7 +139,7 @@ def _measure(arguments: argparse.Namespace, children: Children) -> Score:
         Corpus.open(arguments.corpus),
         Policy.parse(arguments.policy, arguments.plugin),
         Policy.parse(arguments.baseline, arguments.plugin),
-        Compiler.find(arguments.clang, children, arguments.timeout),
+        Compiler.find(arguments.clang, Children(), arguments.timeout),
         Settings(
             jobs=arguments.jobs,
             cache=Cache(None if arguments.no_cache else folder),

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from .._children import Children
 from ._errors import CorpusError
 from ._tools import ToolError, run
 
@@ -45,6 +46,7 @@ class Apt:
         }
         if os.geteuid() == 0:  # a user of apt's own could not write here
             settings["APT::Sandbox::User"] = "root"
+        self._children = Children()
         self._command = ["apt-get", "-q"]
         for key, value in settings.items():
             self._command += ["-o", f"{key}={value}"]
@@ -65,7 +67,7 @@ class Apt:
         return folders[0]
 
     def _run(self, words: Sequence[str], cwd: Path | None = None) -> None:
-        run([*self._command, *words], cwd, merge_stderr=True)
+        run(self._children, [*self._command, *words], cwd, merge_stderr=True)
 
 
 def system_sources() -> str:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import _cc1, _jobs
+from . import _cc1, _jobs, _tools
 from ._errors import CorpusError
 from ._inputs import Input, file_stamp, relative, stamp
 from ._journal import Entry
-from ._tools import DEADLINE, Toolchain, run
+from ._tools import Toolchain
 from ._writer import CorpusWriter
 
 # They come before the compiler's name.
@@ -83,34 +82,23 @@ def _input(command: _Command, base: Path, tools: Toolchain, extra: list[str]) ->
         with tempfile.TemporaryDirectory(prefix="cbridge-") as scratch:
             bitcode = Path(scratch) / "module.bc"
             command_line = compile_to_bitcode(
-                driver, [*words[1:], *extra], command.directory, bitcode
+                tools, driver, [*words[1:], *extra], command.directory, bitcode
             )
             return writer.add(name, bitcode, command_line, source=source, stamp=version)
 
     return Input(name, source, version, add)
 
 
-def compile_to_bitcode(driver: str, words: list[str], cwd: Path, bitcode: Path) -> list[str]:
+def compile_to_bitcode(
+    tools: Toolchain, driver: str, words: list[str], cwd: Path, bitcode: Path
+) -> list[str]:
     """Compiles the one source of a command line; gives cc1's arguments."""
     if not cwd.is_dir():
         raise CorpusError(f"{cwd}: there is no such directory")
 
     def ask(question: list[str]) -> tuple[int, str]:
-        try:
-            done = subprocess.run(
-                [driver, *question],
-                cwd=cwd,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                timeout=DEADLINE,
-                encoding="utf-8",
-                errors="surrogateescape",
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise CorpusError(f"{driver} took more than {DEADLINE:.0f} s") from None
-        return done.returncode, done.stderr
+        status, said = _tools.ask(tools.children, [driver, *question], cwd)
+        return status, said.decode(errors="surrogateescape")
 
     try:
         planned, _ = _jobs.plan(ask, words)
@@ -120,5 +108,5 @@ def compile_to_bitcode(driver: str, words: list[str], cwd: Path, bitcode: Path) 
         what = "more than one source" if planned else "no source in C or C++"
         raise CorpusError(f"the command compiles {what}")
     job = planned[0]
-    run([driver, *_cc1.to_bitcode(job.arguments, str(bitcode), job.source)], cwd=cwd)
+    tools.run([driver, *_cc1.to_bitcode(job.arguments, str(bitcode), job.source)], cwd=cwd)
     return job.arguments

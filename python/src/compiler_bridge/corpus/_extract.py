@@ -96,7 +96,7 @@ def _local_thinlto_command(tools: Toolchain, extra: list[str]) -> list[str]:
         source.write_bytes(b"")
         words = ["-O2", *extra, "-c", str(source), "-o", str(source.with_suffix(".o"))]
         command = _commands.compile_to_bitcode(
-            tools.clang, words, Path(scratch), Path(scratch) / "empty.bc"
+            tools, tools.clang, words, Path(scratch), Path(scratch) / "empty.bc"
         )
     options, _ = _cc1.options(_cc1.code_generation(command))
     return ["-cc1", "-emit-obj"] + [

@@ -12,13 +12,13 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .._progress import Progress
 from . import _build
 from ._apt import Apt
 from ._build import Build
 from ._errors import CorpusError
 from ._inputs import Tally, stamp
 from ._journal import BUILT, Entry
-from ._progress import Progress
 from ._recipes import check_programs, recipe
 from ._tools import Toolchain
 from ._writer import CorpusWriter

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from .._progress import Progress
+from .._workers import for_each
 from ._journal import DUPLICATE, KEPT, SKIPPED, Entry
-from ._work import for_each
 from ._writer import CorpusWriter
 
 
@@ -56,15 +57,17 @@ class Tally:
 def add_all(title: str, writer: CorpusWriter, inputs: Sequence[Input], jobs: int) -> Tally:
     """Adds them in parallel; what the corpus has then is the same as if it was one by one."""
 
-    def work(ranked: tuple[int, Input]) -> str | None:
-        rank, each = ranked
+    def work(item: tuple[int, Input]) -> str | None:
+        rank, each = item
         add = partial(each.add, writer)
         entry = writer.attempt(each.name, each.source, each.stamp, add, rank)
         return None if entry is None else entry.source
 
     tally = Tally()
     # A module that was kept may have become the duplicate of one that came later.
-    for source in list(for_each(title, list(enumerate(inputs)), work, jobs)):
+    progress = Progress(title, len(inputs))
+    ranked = list(enumerate(inputs))
+    for source in list(for_each(ranked, work, jobs, writer.tools.children, progress)):
         tally.count(None if source is None else writer.entry(source))
     return tally
 

@@ -61,7 +61,7 @@ def plan(ask: Ask, words: list[str]) -> tuple[list[Job], list[str]]:
         rejected += more
 
 
-def jobs(printed: str) -> list[Job]:
+def jobs(printed: str, languages: tuple[str, ...] = _LANGUAGES) -> list[Job]:
     found = []
     for line in printed.splitlines():
         words = _unquoted(line)
@@ -69,7 +69,7 @@ def jobs(printed: str) -> list[Job]:
             continue
         options, inputs = _cc1.options(words[1:])
         values = {option[0]: option[-1] for option in options}
-        if values.get("-x") in _LANGUAGES and inputs:
+        if values.get("-x") in languages and inputs:
             found.append(Job(words[1:], inputs[-1], values.get("-o", "-")))
     return found
 

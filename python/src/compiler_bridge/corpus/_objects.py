@@ -16,7 +16,7 @@ from pathlib import Path
 from ._errors import CorpusError
 from ._inputs import Input, file_stamp, relative
 from ._journal import Entry
-from ._tools import Toolchain, ToolError, run
+from ._tools import Toolchain, ToolError
 from ._writer import CorpusWriter
 
 _BITCODE_MAGIC = b"BC\xc0\xde"
@@ -113,7 +113,7 @@ def _thin_archive(path: Path, settings: Settings) -> list[Input]:
 
 
 def _members(path: Path, settings: Settings) -> list[str]:
-    listed = run([settings.tools.ar, "t", str(path)])
+    listed = settings.tools.run([settings.tools.ar, "t", str(path)])
     return listed.decode(errors="surrogateescape").splitlines()
 
 
@@ -121,10 +121,10 @@ def _member(path: Path, member: str, count: int, settings: Settings) -> Input:
     def get(scratch: Path) -> Path:
         if count == 1:
             content = scratch / "member.o"
-            content.write_bytes(run([settings.tools.ar, "p", str(path), member]))
+            content.write_bytes(settings.tools.run([settings.tools.ar, "p", str(path), member]))
             return content
         chosen = ["xN", str(count), "--output", str(scratch), str(path), member]
-        run([settings.tools.ar, *chosen])
+        settings.tools.run([settings.tools.ar, *chosen])
         return scratch / os.path.basename(member)
 
     again = f"~{count}" if count > 1 else ""
@@ -170,7 +170,7 @@ def sections(path: Path, scratch: Path, tools: Toolchain) -> tuple[Path, list[st
     dumps = [f"--dump-section=.llvmbc={bitcode}", f"--dump-section=.llvmcmd={command}"]
     # Its other output goes to a file of ours: given an archive, it would replace /dev/null by one.
     try:
-        run([tools.objcopy, *dumps, str(path), str(scratch / "rest.o")])
+        tools.run([tools.objcopy, *dumps, str(path), str(scratch / "rest.o")])
     except ToolError as error:
         if "section '.llvm" in str(error):
             raise CorpusError(f"has no bitcode in it; {HINT}") from None

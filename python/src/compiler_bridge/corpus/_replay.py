@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .._progress import Progress
+from .._workers import for_each
 from ._errors import CorpusError
 from ._layout import Corpus, Module
-from ._tools import Toolchain, run
-from ._work import for_each
+from ._tools import Toolchain
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ def replay(
         return _compile(module, tools, target, extra)
 
     try:
-        outcomes = list(for_each("compiling", corpus.modules, work, jobs))
+        progress = Progress("compiling", len(corpus))
+        outcomes = list(for_each(corpus.modules, work, jobs, tools.children, progress))
     finally:
         if scratch:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -81,7 +83,7 @@ def _compile(module: Module, tools: Toolchain, target: Path, extra: Sequence[str
         if not module.bitcode.exists():
             raise CorpusError(f"{module.bitcode}: there is no such file")
         start = time.monotonic()
-        run(module.compile_command(tools.clang, temporary, extra))
+        tools.run(module.compile_command(tools.clang, temporary, extra))
         seconds = time.monotonic() - start
         os.replace(temporary, target)
         return Outcome(module.name, seconds, target.stat().st_size)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
-import signal
-import subprocess
+import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import IO
 
+from .._children import Children
 from ._errors import CorpusError
 from ._layout import CLANG
 
@@ -21,6 +23,8 @@ DEADLINE = 600.0
 class Toolchain:
     clang: str
     """An absolute path."""
+    children: Children = field(default_factory=Children, compare=False, repr=False)
+    """The programs that it runs; `for_each` ends them when it ends."""
 
     @staticmethod
     def find(clang: str = CLANG) -> Toolchain:
@@ -51,8 +55,11 @@ class Toolchain:
     def ar(self) -> str:
         return self._beside("llvm-ar")
 
+    def run(self, command: Sequence[str], cwd: str | os.PathLike[str] | None = None) -> bytes:
+        return run(self.children, command, cwd)
+
     def _beside(self, name: str) -> str:
-        path = run([self.clang, f"-print-prog-name={name}"]).decode().strip()
+        path = self.run([self.clang, f"-print-prog-name={name}"]).decode().strip()
         found = shutil.which(path)
         if found is None:
             raise CorpusError(
@@ -66,32 +73,47 @@ class ToolError(CorpusError):
 
 
 def run(
+    children: Children,
     command: Sequence[str],
     cwd: str | os.PathLike[str] | None = None,
     merge_stderr: bool = False,
 ) -> bytes:
     """Runs a program to its end, without a terminal's input, and gives what it has printed."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        status, said = ask(children, command, cwd, output, output if merge_stderr else errors)
+        if status:
+            raise ToolError(f"{os.path.basename(command[0])}: {complaint(said, status)}")
+        output.seek(0)
+        return output.read()
+
+
+def ask(
+    children: Children,
+    command: Sequence[str],
+    cwd: str | os.PathLike[str] | None = None,
+    output: IO[bytes] | None = None,
+    errors: IO[bytes] | None = None,
+) -> tuple[int, bytes]:
+    """Runs a program to its end, however that is: its status, and its standard error."""
     name = os.path.basename(command[0])
-    try:
-        done = subprocess.run(
-            command,
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if merge_stderr else subprocess.PIPE,
-            timeout=DEADLINE,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise ToolError(f"{name} took more than {DEADLINE:.0f} s") from None
-    except OSError as error:
-        raise ToolError(f"{name}: {error.strerror}") from None
-    if done.returncode == -signal.SIGINT:
-        raise KeyboardInterrupt  # which the terminal has sent to all
-    if done.returncode:
-        said = done.stdout if merge_stderr else done.stderr
-        raise ToolError(f"{name}: {complaint(said, done.returncode)}")
-    return done.stdout
+    with contextlib.ExitStack() as files:
+        errors = errors or files.enter_context(tempfile.TemporaryFile())
+        try:
+            done = children.run(
+                command,
+                DEADLINE,
+                folder=cwd,
+                stdout=output,
+                stderr=errors,
+                most_stderr=0,
+                most_output=None,
+            )
+        except OSError as error:
+            raise ToolError(f"{name}: {error.strerror}") from None
+        if done.status is None:
+            raise ToolError(f"{name} took more than {DEADLINE:.0f} s")
+        errors.seek(0)
+        return done.status, errors.read()
 
 
 def complaint(said: bytes, status: int) -> str:

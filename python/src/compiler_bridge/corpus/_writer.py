@@ -17,7 +17,7 @@ from . import _cc1, _journal
 from ._errors import CorpusError
 from ._journal import DUPLICATE, KEPT, SKIPPED, Entry, Journal
 from ._layout import CLANG, DESCRIPTION, Corpus
-from ._tools import Toolchain, ToolError, run
+from ._tools import Toolchain, ToolError
 
 SKIPPED_FILE = "skipped.txt"
 # A killed run may lose this much of the description; the journal still has it.
@@ -46,7 +46,7 @@ class CorpusWriter:
         judged on what it was trained on.
         """
         self.directory = Path(directory)
-        self._tools = tools or Toolchain.find(CLANG)
+        self.tools = tools or Toolchain.find(CLANG)
         self.directory.mkdir(parents=True, exist_ok=True)
         present = Corpus.open(self.directory) if self._has_description() else None
         if present is not None and thinlto not in (None, present.has_thinlto):
@@ -274,7 +274,7 @@ class CorpusWriter:
         """Equal for modules that differ in no more than the names of their files."""
         digest = hashlib.sha256(_cc1.optimization_level(command).encode())
         try:
-            text = run([self._tools.dis, str(bitcode), "-o", "-"])
+            text = self.tools.run([self.tools.dis, str(bitcode), "-o", "-"])
         except ToolError as error:
             raise CorpusError(f"is no valid bitcode: {error}") from None
         for line in text.split(b"\n", 2):

@@ -11,8 +11,8 @@ score = scoring.score(
 score.comparisons["text"].total.value  # -0.004: 0.4 % less
 """
 
+from .._children import Children, Stopped
 from ._cache import Cache, default_folder
-from ._children import Children, Stopped
 from ._errors import ScoreError
 from ._measure import Compiler
 from ._policy import Policy

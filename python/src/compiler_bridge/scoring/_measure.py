@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..corpus import Module
-from . import _elf
-from ._children import Children
+from .._children import Children
+from ..corpus import Module, _jobs
+from . import _elf, _remarks, _thinlto
 from ._errors import ScoreError
 from ._policy import Policy
 
@@ -48,6 +48,8 @@ class Compiler:
     opt: str | None
     children: Children
     timeout: float
+    by_opt: bool = False
+    """Whether opt optimizes modules of ThinLTO: clang loads no pass plugins for them."""
 
     @classmethod
     def find(cls, clang: str, children: Children, timeout: float) -> Compiler:
@@ -63,12 +65,12 @@ class Compiler:
         return cls(os.path.abspath(path), version, opt, children, timeout)
 
     def measure(
-        self, module: Module, policy: Policy, folder: Path, extra: Sequence[str] = ()
+        self, module: Module, policy: Policy, folder: Path, remarks: Path | None = None
     ) -> Measurement:
         """Compiles in two steps, which give the same object as one: the IR in between is counted,
         and a policy is asked once. The object is `folder/object.o`."""
         optimized, object_file = folder / "optimized.bc", folder / "object.o"
-        seconds, said = self.optimize(module, policy, optimized, extra)
+        seconds, said = self.optimize(module, policy, optimized, remarks)
         rest = dataclasses.replace(
             module, bitcode=optimized, thinlto_index=None, override=module.command
         )
@@ -86,9 +88,26 @@ class Compiler:
         return Measurement(sizes.text, sizes.total, count, seconds + done.seconds, said)
 
     def optimize(
-        self, module: Module, policy: Policy, output: Path, extra: Sequence[str] = ()
+        self, module: Module, policy: Policy, output: Path, remarks: Path | None = None
     ) -> tuple[float, tuple[str, ...]]:
-        """Writes optimized bitcode; the processor time, and what the plugin said."""
+        """Writes optimized bitcode, and the plugin's remarks if a file is named; the processor
+        time, and what the plugin said."""
+        index = module.thinlto_index
+        # To clang an empty index says that the module is as any other.
+        if self.by_opt and index and index.stat().st_size:
+            command = self._by_opt(module, index, policy, output, remarks)
+        else:
+            command = self._by_clang(module, policy, output, remarks)
+        done = self.children.run(command, self.timeout, environment=policy.environment())
+        if done.status != 0:
+            raise Broken(done.why)
+        said = [line for line in done.stderr.splitlines() if line.startswith(_SAID)]
+        return done.seconds, tuple(dict.fromkeys(said))
+
+    def _by_clang(
+        self, module: Module, policy: Policy, output: Path, remarks: Path | None
+    ) -> list[str]:
+        extra = _remarks.request(remarks) if remarks else []
         # Code generation depends on the order of uses, which bitcode loses otherwise.
         arguments = [*policy.arguments, *extra, "-emit-llvm-uselists"]
         command = module.compile_command(self.clang, output, arguments)
@@ -96,11 +115,30 @@ class Compiler:
             command[command.index("-emit-obj")] = "-emit-llvm-bc"
         else:
             command.append("-emit-llvm")
-        done = self.children.run(command, self.timeout, environment=policy.environment())
-        if done.status != 0:
+        return command
+
+    def _by_opt(
+        self, module: Module, index: Path, policy: Policy, output: Path, remarks: Path | None
+    ) -> list[str]:
+        assert self.opt is not None
+        extra = _remarks.request_of_opt(remarks) if remarks else []
+        arguments = _thinlto.arguments(
+            self._cc1_command(module), index, output.with_suffix(".yaml")
+        )
+        order = "-preserve-bc-uselistorder"
+        files = [str(module.bitcode), "-o", str(output)]
+        return [self.opt, *policy.opt_arguments, *arguments, *extra, order, *files]
+
+    def _cc1_command(self, module: Module) -> Sequence[str]:
+        """A module's command, which may be one of clang's driver."""
+        if module.command[:1] == ("-cc1",):
+            return module.command
+        question = [*module.compile_command(self.clang), "-###"]
+        done = self.children.run(question, self.timeout)
+        jobs = _jobs.jobs(done.stderr, ("ir",))
+        if done.status != 0 or not jobs:
             raise Broken(done.why)
-        said = [line for line in done.stderr.splitlines() if line.startswith(_SAID)]
-        return done.seconds, tuple(dict.fromkeys(said))
+        return jobs[0].arguments
 
     def _count(self, bitcode: Path) -> int | None:
         if self.opt is None:

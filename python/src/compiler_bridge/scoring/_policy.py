@@ -71,6 +71,11 @@ class Policy:
         return self.asks_a_model and "record" not in self._options()
 
     @property
+    def opt_arguments(self) -> tuple[str, ...]:
+        """As `arguments`, of opt; which has none for clang's."""
+        return (f"-load-pass-plugin={self.plugin}",) if self.plugin else ()
+
+    @property
     def code_arguments(self) -> tuple[str, ...]:
         """Those of `arguments` that matter once the IR is optimized."""
         return () if self.asks_a_model else self.arguments

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .._children import Finished
 from ..corpus import Corpus, Toolchain
-from ._children import Finished
 from ._errors import ScoreError
 from ._measure import Broken, Compiler
 from ._policy import digest

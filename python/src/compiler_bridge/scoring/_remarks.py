@@ -19,8 +19,17 @@ class Site:
     default: bool | None  # what LLVM's own heuristic would do at this very place
 
 
+def request_of_opt(file: Path) -> list[str]:
+    """Arguments of opt that write them to a file."""
+    return [
+        f"-pass-remarks-output={file}",
+        f"-pass-remarks-filter={_PASS}",
+        "-pass-remarks-format=yaml",
+    ]
+
+
 def request(file: Path) -> list[str]:
-    """Arguments of cc1 that write them to a file."""
+    """Arguments of cc1 that do."""
     return [
         "-opt-record-file",
         str(file),

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import itertools
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from .._progress import Progress
+from .._workers import for_each
 from ..corpus import Corpus, CorpusError, Module
-from ..corpus._progress import Progress
 from . import _cache, _decisions, _programs, _remarks
 from ._cache import Cache
 from ._decisions import Asked, Disagreement
@@ -26,8 +25,6 @@ from ._result import Failure, Pair, ProgramPair, Score
 
 Result = TypeVar("Result")
 BASELINE, POLICY = "baseline", "policy"
-# How long Ctrl-C may wait.
-_ATTENTION = 0.2
 
 
 @dataclass(frozen=True)
@@ -74,10 +71,29 @@ def score(
     """Scores a policy. Whatever ends it early, no process and no file is left behind."""
     if not len(corpus):
         raise ScoreError(f"{corpus.directory}: the corpus has no modules")
+    if corpus.has_thinlto and (policy.asks_a_model or baseline.asks_a_model):
+        compiler = _with_opt(compiler, policy, baseline)
     programs = _programs.read(corpus) if settings.programs else []
     with tempfile.TemporaryDirectory(prefix="cbridge-score-") as folder:
         run = _Scoring(policy, baseline, compiler, settings, programs, Path(folder))
         return run.run(corpus)
+
+
+def _with_opt(compiler: Compiler, policy: Policy, baseline: Policy) -> Compiler:
+    """Modules of ThinLTO are optimized by opt if one of the two is a model, and then for both."""
+    for each in (policy, baseline):
+        if each.arguments and not each.asks_a_model:
+            raise ScoreError(
+                f"{each.text!r} and a model do not compare on modules of ThinLTO: opt optimizes "
+                "these, since clang itself loads no pass plugins for them, and takes no arguments "
+                "of clang; score either against heuristic:"
+            )
+    if compiler.opt is None:
+        raise ScoreError(
+            "a model is asked by opt if modules are of ThinLTO, and there is none beside clang; "
+            "install the Debian package llvm-19"
+        )
+    return dataclasses.replace(compiler, by_opt=True)
 
 
 class _Scoring:
@@ -134,14 +150,14 @@ class _Scoring:
                 result.programs.append(run)
         if found := result.disagreement:
             found.rename(self._compiler.readable(found.symbols()))
-        self._remark(result, corpus)
+        self._remark(result)
         return result
 
-    def _remark(self, result: Score, corpus: Corpus) -> None:
-        if result.never_asked and corpus.has_thinlto:
+    def _remark(self, result: Score) -> None:
+        if self._compiler.by_opt:
             result.remarks.append(
-                "the modules are of ThinLTO, for which clang itself loads no pass plugins: only "
-                "flags: can be scored with them"
+                "the modules are of ThinLTO, for which clang itself loads no pass plugins: opt "
+                "optimized them, for both"
             )
         if self._compiler.opt is None:
             result.remarks.append(
@@ -157,35 +173,10 @@ class _Scoring:
     def _all(
         self, what: str, work: Callable[[Any], Result], items: Sequence[Any]
     ) -> Iterator[tuple[Any, Result]]:
-        """Works on all items at once, gives the results in order, and forgets them."""
-        if not items:
-            return
         progress = self._settings.progress
-        bar = progress(what, len(items)) if progress else None
-        queue = iter(enumerate(items))
-        places: dict[Future[Result], int] = {}
-        ready: dict[int, Result] = {}
-        given = 0
-        with ThreadPoolExecutor(self._jobs) as pool:
-            try:
-                while given < len(items):
-                    for place, item in itertools.islice(queue, 2 * self._jobs - len(places)):
-                        places[pool.submit(work, item)] = place
-                    # Not for ever: a signal just before would be seen only when this returns.
-                    for future in wait(places, _ATTENTION, FIRST_COMPLETED).done:
-                        ready[places.pop(future)] = future.result()
-                        if bar:
-                            bar.advance()
-                    while given in ready:
-                        yield items[given], ready.pop(given)
-                        given += 1
-            except BaseException:
-                self._compiler.children.stop()
-                pool.shutdown(cancel_futures=True)
-                raise
-            finally:
-                if bar:
-                    bar.close()
+        bar = progress(what, len(items)) if progress and items else None
+        results = for_each(items, work, self._jobs, self._compiler.children, bar)
+        return zip(items, results, strict=True)
 
     # A module.
 
@@ -229,6 +220,8 @@ class _Scoring:
             command=module.command,
             clang=self._compiler.version,
             opt=self._compiler.opt is not None,
+            # Only then, so that all others are as they were.
+            **({"by_opt": True} if self._compiler.by_opt else {}),
             **self._fingerprint,
         )
 
@@ -258,13 +251,12 @@ class _Scoring:
         logs, remarks = folder / f"{side}-log", folder / f"{side}.yaml"
         recording = self._recording and policy.records
         recorded = policy.recorded(logs)
-        extra = _remarks.request(remarks)
         if recording and not policy.is_reproducible:
-            measured = self._compiler.measure(module, recorded, folder, extra)
+            measured = self._compiler.measure(module, recorded, folder, remarks)
         else:
             measured = self._compiler.measure(module, policy, folder)
             if recording:
-                self._compiler.optimize(module, recorded, folder / "recorded.bc", extra)
+                self._compiler.optimize(module, recorded, folder / "recorded.bc", remarks)
         if self._is_linked(module.name, side):
             place = self._object(module.name, side)
             place.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler_bridge.scoring import Children, Stopped
+from compiler_bridge._children import Children, Stopped
 
 PATIENCE = 20.0
 
