@@ -70,6 +70,8 @@ struct ChannelUnderTest {
   /// Once the two ends have greeted each other, a message is there as a whole
   /// or not at all, and it waits where nobody has to take it.
   bool WholeMessages = false;
+  /// A module's: only its words tell that a message was cut off.
+  bool HidesHalves = false;
   /// A library of its own frames the messages: there are no half ones, they are
   /// taken at any length, and what is wrong with one is told in other words.
   bool OwnFraming = false;

@@ -83,6 +83,7 @@ std::unique_ptr<RawEnd> makeUnixCompiler(const std::string &Address, Manners) {
 ChannelUnderTest unixUnderTest() {
   ChannelUnderTest C;
   C.Name = "unix";
+  C.HidesHalves = true;
   C.Address = unixAddress;
   C.MakePeer = makeUnixPeer;
   C.MakeCompiler = makeUnixCompiler;

@@ -27,32 +27,30 @@ constexpr std::string_view PassText =
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
 
-using namespace llvm;
-
-struct @NAME@ : PassInfoMixin<@NAME@> {
-  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+struct @NAME@ : llvm::PassInfoMixin<@NAME@> {
+  llvm::PreservedAnalyses run(llvm::Module &M, llvm::ModuleAnalysisManager &) {
     auto Runner = cbridge::passModel("@VARIABLE@", {"instructions", "blocks", "arguments"}, "small").runner(); // cbridge
-    for (Function &F : M) {
+    for (llvm::Function &F : M) {
       if (F.isDeclaration() || F.hasOptNone())
         continue;
       Runner.populateFeatures(std::pair{"instructions", F.getInstructionCount()}, std::pair{"blocks", F.size()}, std::pair{"arguments", F.arg_size()}); // cbridge
       if (Runner.evaluateOr<bool>([&] { return F.getInstructionCount() > 100; })) // cbridge
-        F.addFnAttr(Attribute::OptimizeForSize);
+        F.addFnAttr(llvm::Attribute::OptimizeForSize);
     }
-    return PreservedAnalyses::none();
+    return llvm::PreservedAnalyses::none();
   }
 };
 
 // Where opt and clang find it: by name, and at the start of every pipeline.
-extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
-  return {LLVM_PLUGIN_API_VERSION, "@NAME@", "1", [](PassBuilder &PB) {
+extern "C" LLVM_ATTRIBUTE_WEAK llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "@NAME@", "1", [](llvm::PassBuilder &PB) {
             PB.registerPipelineStartEPCallback(
-                [](ModulePassManager &MPM, OptimizationLevel) {
+                [](llvm::ModulePassManager &MPM, llvm::OptimizationLevel) {
                   MPM.addPass(@NAME@());
                 });
             PB.registerPipelineParsingCallback(
-                [](StringRef Name, ModulePassManager &MPM,
-                   ArrayRef<PassBuilder::PipelineElement>) {
+                [](llvm::StringRef Name, llvm::ModulePassManager &MPM,
+                   llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
                   if (Name != "@PASS@")
                     return false;
                   MPM.addPass(@NAME@());
@@ -141,9 +139,10 @@ std::string filled(std::string_view Text, const std::string &Name) {
   return Made;
 }
 
-bool isIdentifier(const std::string &Name) {
+/// One that is neither a word of C++ nor a namespace of ours or LLVM's.
+bool isClassName(const std::string &Name) {
   auto IsWord = [](unsigned char C) { return std::isalnum(C) || C == '_'; };
-  return !Name.empty() && std::isalpha(static_cast<unsigned char>(Name[0])) &&
+  return !Name.empty() && std::isupper(static_cast<unsigned char>(Name[0])) &&
          std::all_of(Name.begin(), Name.end(), IsWord);
 }
 
@@ -167,8 +166,10 @@ int newPass(Span<const std::string> Given) {
   if (Parsed->Words.size() != 1)
     return fail("expected the name of the new pass; see --help");
   const std::string &Name = Parsed->Words[0];
-  if (!isIdentifier(Name))
-    return fail("'" + Name + "' cannot be the name of a C++ class");
+  if (!isClassName(Name))
+    return fail("'" + Name +
+                "' cannot be the name of a pass: expected letters, digits and "
+                "'_', the first a capital");
   std::string Folder = Parsed->has("-o") ? Parsed->Options["-o"] : Name;
   const File Files[] = {{"CMakeLists.txt", BuildText},
                         {Name + ".cpp", PassText},
