@@ -167,7 +167,8 @@ def fetch(words: list[str]) -> int:
     parser.add_argument(
         "--work",
         metavar="FOLDER",
-        help="unpack and build here, and leave it (default: a temporary folder)",
+        help="unpack and build below it, in src/PACKAGE, and leave that (default: a temporary "
+        "folder)",
     )
     parser.add_argument(
         "--timeout",

@@ -23,7 +23,7 @@ from ._writer import CorpusWriter
 
 # Below the corpus, which may be large where a system's temporary directory is not. What a killed
 # run has left there is taken by the next.
-STAGE = ".staging"
+STAGE = ".cbridge-staging"
 
 
 @dataclass(frozen=True)
