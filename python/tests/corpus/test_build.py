@@ -142,6 +142,20 @@ def test_what_configure_tries_is_not_kept_and_gets_honest_answers(make_project, 
     assert "unknown argument" in Path("conf/log").read_text()
 
 
+def test_only_what_configure_itself_tries_is_left_out(make_project, tmp_path, cbridge):
+    script = """
+        mkdir -p my-conftest conftest.dir/sub
+        for name in conftest.c conftest2.c conftest.dir/sub/conftest.c; do
+          echo "int tried;" >$name
+        done
+        cc -c conftest.c && cc -c "$PWD/conftest.c" && cc -c conftest2.c
+        (cd conftest.dir && cc -c sub/conftest.c -o sub/conftest.o)
+        cp helper.c my-conftest/ && cp two.c conftests.c
+        cc -c my-conftest/helper.c -o my-conftest/helper.o && cc -c conftests.c"""
+    assert cbridge("build", "-o", tmp_path / "c", "--", "sh", "-ec", script).status == 0
+    assert Corpus.open(tmp_path / "c").names == ("conftests.o", "my-conftest/helper.o")
+
+
 def test_a_source_whose_bitcode_cannot_be_made_is_listed(make_project, tmp_path, cbridge):
     """Here because the argument that is added does not suit it."""
     said = cbridge(

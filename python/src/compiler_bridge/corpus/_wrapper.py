@@ -43,7 +43,7 @@ capture() {
 
 # What only tries the compiler is none of the program, and gets an honest answer.
 case $PWD/ in
-  */CMakeFiles/* | */meson-private/* | */.conf_check_*/*) exec "$driver" "$@" ;;
+  */CMakeFiles/* | */meson-private/* | */.conf_check_*/* | */conftest.dir/*) exec "$driver" "$@" ;;
 esac
 keep='' stdin='' before='' only=''
 for word do
@@ -56,8 +56,9 @@ for word do
   before=$word
   case $word in
     -cc1 | -cc1as | '-###' | --version | /dev/null) exec "$driver" "$@" ;;
-    *conftest* | *CMakeScratch* | *CMakeTmp* | */CMakeFiles/*/CompilerId* | *meson-private* | \\
-      *_configtest*) exec "$driver" "$@" ;;
+    conftest.* | ./conftest.* | "$PWD"/conftest.* | conftest[0-9].* | _configtest.* | \\
+      *CMakeScratch* | *CMakeTmp* | */CMakeFiles/*/CompilerId* | *meson-private*) \\
+      exec "$driver" "$@" ;;
     -E | -M | -MM | -fsyntax-only) only=1 ;;
     -) keep=1 stdin=1 ;;
     *.c | *.cc | *.cp | *.cpp | *.cxx | *.c++ | *.CPP | *.C | *.i | *.ii | @* | -x*) keep=1 ;;
