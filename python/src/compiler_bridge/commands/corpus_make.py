@@ -113,6 +113,11 @@ kept. A compile that fails is tried once more without arguments that only GCC kn
   cbridge corpus build -o DIR -- sh -c './configure && make'
 Only what is compiled is seen: run `make clean` before, if it has been built already."""
 
+_NOTHING_SEEN = """\
+cbridge: no compile was seen: nothing was rebuilt, or the build names its compiler by an absolute
+path, as a configured CMake folder does; configure inside the command, or extract from its
+compile_commands.json"""
+
 
 def build(words: list[str]) -> int:
     parser = Parser("corpus build", _BUILD, usage="%(prog)s [options] -o DIR -- COMMAND...")
@@ -137,6 +142,8 @@ def _build(arguments: argparse.Namespace) -> int:
     others = _without(arguments)
     with CorpusWriter(output, thinlto=False, without=others, tools=tools) as writer:
         status, tally = build_modules(writer, tools, what, arguments.command)
+    if not status and tally == Tally():
+        print(_NOTHING_SEEN, file=sys.stderr)
     reported = _report(output, tally)
     if status:
         print(f"cbridge: the build failed with status {status}", file=sys.stderr)
