@@ -238,3 +238,20 @@ def test_an_interrupted_build_leaves_what_was_compiled(make_project, tmp_path):
     assert process.returncode == 130
     assert errors == "cbridge: interrupted; the same command goes on from here\n"
     assert Corpus.open(tmp_path / "c").names == ("helper.o",)
+
+
+@pytest.mark.parametrize("trap", ["", "trap '' TERM INT; "])
+def test_sigterm_ends_all_of_a_build(make_project, tmp_path, start, process_state, until, trap):
+    """Also what does not listen, after a while."""
+    script = f"cc -c helper.c; {trap}sh -c '{trap}echo $$; while :; do sleep 60; done'; true"
+    process = start(
+        "import sys; from compiler_bridge.__main__ import main; from compiler_bridge.corpus import "
+        "_build; _build._GRACE = 0.5; sys.exit(main(sys.argv[1:]))",
+        *("corpus", "build", "-o", str(tmp_path / "c"), "--", "sh", "-c", script),
+    )
+    inner = int(process.line())
+    os.kill(process.pid, signal.SIGTERM)
+    status, _, errors = process.finish()
+    assert (status, errors) == (130, "cbridge: interrupted; the same command goes on from here\n")
+    until(lambda: process_state(inner) is None, "the build goes on")
+    assert Corpus.open(tmp_path / "c").names == ("helper.o",)

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,7 @@ from ._writer import CorpusWriter
 # Below the corpus, which may be large where a system's temporary directory is not. What a killed
 # run has left there is taken by the next.
 STAGE = ".cbridge-staging"
+_GRACE = 5.0  # for a build to remove what it has half made
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,10 @@ def run(
 ) -> int:
     """Runs a build to its end; its exit status.
 
-    With a log it has no terminal, and whatever ends it ends all that it has started.
+    With a log it has no terminal. Whatever ends it ends all that it has started; at a terminal it
+    stays in our process group, to be asked and interrupted there, and only itself is told to end.
     """
+    at_terminal = log is None and os.isatty(0)
     try:
         process = subprocess.Popen(
             command,
@@ -71,21 +75,34 @@ def run(
             stdout=log,
             stderr=log,
             start_new_session=log is not None,
+            process_group=None if at_terminal or log else 0,
         )
     except OSError as error:
         raise CorpusError(f"cannot run {command[0]!r}: {error.strerror}") from None
     try:
         return process.wait(timeout)
     except BaseException as reason:
-        if log is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        elif not isinstance(reason, KeyboardInterrupt):
-            process.terminate()
-        process.wait()  # a terminal's Ctrl-C has reached it, too
+        if at_terminal:
+            process.terminate()  # Ctrl-C has reached it, too; another signal has not
+        else:
+            _end_group(process.pid, 0 if log else _GRACE)
+        process.wait()
         if isinstance(reason, subprocess.TimeoutExpired):
             raise CorpusError(f"takes more than {timeout:.0f} s") from None
         raise
+
+
+def _end_group(leader: int, grace: float) -> None:
+    """Asks a child's process group to end, and then ends it. The child is still to be waited for:
+    until then nobody else can have its number."""
+    with contextlib.suppress(ProcessLookupError):
+        if grace:
+            os.killpg(leader, signal.SIGTERM)
+        end = time.monotonic() + grace
+        look = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        while time.monotonic() < end and os.waitid(os.P_PID, leader, look) is None:
+            time.sleep(0.01)
+        os.killpg(leader, signal.SIGKILL)
 
 
 def build_modules(
