@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,47 @@ def test_a_second_run_takes_what_is_new(commands, tmp_path, cbridge):
     assert cbridge("extract", commands, "-o", tmp_path / "c").out.endswith(
         "3 modules; 1 module added, 2 unchanged\n"
     )
+
+
+@pytest.mark.parametrize("jobs", [1, 4])
+def test_entries_with_one_output_are_all_taken(project, tmp_path, cbridge, jobs):
+    def extract(*entries, folder=project):
+        file = tmp_path / "commands.json"
+        file.write_text(
+            json.dumps(
+                [
+                    {"directory": str(folder), "file": source, "arguments": ["cc", *words, source]}
+                    for source, *words in entries
+                ]
+            )
+        )
+        return cbridge("extract", file, "-o", tmp_path / "c", "--base", folder, f"-j{jobs}").out
+
+    def symbols():
+        return {
+            name: re.findall(rb"helper|one|two|three", module.bitcode.read_bytes())[0].decode()
+            for name, module in ((each.name, each) for each in Corpus.open(tmp_path / "c"))
+        }
+
+    output = ("-c", "-o", "x.o")
+    entries = [
+        ("helper.c", *output),
+        *(("helper.c", f"-Dhelper={name}", *output) for name in ("one", "two")),
+        ("helper.c", *output),  # once more
+        ("main.c", "-Dhelper=one", *output),
+    ]
+    assert extract(*entries).endswith("4 modules; 4 modules added\n")
+    assert symbols() == {"x.o": "helper", "x.o~2": "one", "x.o~3": "two", "x.o~4": "one"}
+    # One whose arguments have changed is still the same.
+    entries[1] = ("helper.c", "-Dhelper=three", *output)
+    assert extract(*entries).endswith("4 modules; 1 module added, 3 unchanged\n")
+    assert symbols()["x.o~2"] == "three"
+    # The same names in another folder are others.
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "helper.c").write_text("int two(void) { return 5; }")
+    assert extract(("helper.c", *output), folder=other).endswith("5 modules; 1 module added\n")
+    assert symbols()["x.o~5"] == "two"
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,18 @@ class _Command:
 def inputs(path: Path, base: Path, tools: Toolchain, extra: list[str]) -> list[Input]:
     """One per entry; `extra` are further arguments of the driver, such as -Oz."""
     commands = [_command(path, number, each) for number, each in enumerate(_entries(path))]
-    return [_input(command, base, tools, extra) for command in commands]
+    counts: dict[str, int] = {}
+    found = []
+    for command in dict.fromkeys(commands):
+        name = _name(command, base)
+        # Not the arguments: with others it is the same entry, which has changed. Those that differ
+        # in nothing else are told apart by their order.
+        source = f"command {name} {stamp(str(command.directory), command.file)}"
+        counts[source] = counts.get(source, 0) + 1
+        if counts[source] > 1:
+            source = f"{source} {counts[source]}"
+        found.append(_input(command, name, source, tools, extra))
+    return found
 
 
 def _entries(path: Path) -> list[object]:
@@ -66,13 +77,16 @@ def _command(path: Path, number: int, entry: object) -> _Command:
     return _Command(folder, tuple(words), file, output if isinstance(output, str) else None)
 
 
-def _input(command: _Command, base: Path, tools: Toolchain, extra: list[str]) -> Input:
+def _name(command: _Command, base: Path) -> str:
     words = command.words
     output = command.output
     if output is None and "-o" in words[:-1]:
         output = words[words.index("-o") + 1]
-    name = relative(command.directory / (output or f"{command.file}.o"), base)
-    source = f"command {name}"
+    return relative(command.directory / (output or f"{command.file}.o"), base)
+
+
+def _input(command: _Command, name: str, source: str, tools: Toolchain, extra: list[str]) -> Input:
+    words = command.words
     version = stamp(
         str(command.directory), *words, *extra, file_stamp(command.directory / command.file)
     )

@@ -63,6 +63,8 @@ def add_all(title: str, writer: CorpusWriter, inputs: Sequence[Input], jobs: int
         entry = writer.attempt(each.name, each.source, each.stamp, add, rank)
         return None if entry is None else entry.source
 
+    for each in inputs:
+        writer.reserve(each.source, each.name)
     tally = Tally()
     # A module that was kept may have become the duplicate of one that came later.
     progress = Progress(title, len(inputs))

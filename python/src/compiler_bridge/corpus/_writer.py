@@ -60,6 +60,8 @@ class CorpusWriter:
         self._override = None if override is None else tuple(override)
         self._lock = threading.Lock()
         self._ranks: dict[str, int] = {}
+        self._reserved: dict[str, str] = {}  # source -> name
+        self._spoken_for: set[str] = set()
         self._journal = Journal(self.directory)
         try:
             self._elsewhere = self._modules_of(without)
@@ -167,7 +169,7 @@ class CorpusWriter:
             elif original is not None:
                 entry = Entry(source, stamp, DUPLICATE, original, name)
             else:
-                entry = Entry(source, stamp, KEPT, self._free_name(name), fingerprint)
+                entry = Entry(source, stamp, KEPT, self._name(source, name), fingerprint)
                 self._store(entry.name, bitcode, command, thinlto_index)
             if entry.result == KEPT:
                 self._names[entry.name] = entry
@@ -176,6 +178,18 @@ class CorpusWriter:
             if time.monotonic() - self._saved > _SAVE_EVERY:
                 self._save()
         return entry
+
+    def reserve(self, source: str, name: str) -> None:
+        """Gives an input the name that its module will have, `name` or `name~2`: in the order of
+        these calls, whichever thread adds its module first."""
+        with self._lock:
+            before = self._entries.get(source)
+            if before is not None and before.result == KEPT:
+                name = before.name
+            else:
+                name = self._free_name(name)
+            self._reserved[source] = name
+            self._spoken_for.add(name)
 
     def skip(self, name: str, why: str, *, source: str | None = None, stamp: str = "") -> Entry:
         """Notes that a module is broken."""
@@ -227,7 +241,7 @@ class CorpusWriter:
             if each.result == DUPLICATE and each.name == other.name
         ]
         self._forget(other.source)
-        entry = replace(entry, name=self._free_name(entry.name))
+        entry = replace(entry, name=self._name(entry.source, entry.name))
         self._note(Entry(other.source, other.stamp, DUPLICATE, entry.name, other.name))
         for each in equal:
             self._note(replace(each, name=entry.name))
@@ -248,16 +262,22 @@ class CorpusWriter:
             self._file(entry.name, suffix).unlink(missing_ok=True)
         self._drop_orphans(set(self._names))
 
+    def _name(self, source: str, wanted: str) -> str:
+        return self._reserved.get(source) or self._free_name(wanted)
+
     def _free_name(self, wanted: str) -> str:
         """Inside the corpus, and no other module's."""
         parts = [part for part in wanted.split("/") if part not in ("", ".", "..")]
         name = "/".join(parts) or "module"
         number = 1
         free = name
-        while free in self._names or self._file(free, ".bc").exists():
+        while self._is_taken(free):
             number += 1
             free = f"{name}~{number}"
         return free
+
+    def _is_taken(self, name: str) -> bool:
+        return name in self._names or name in self._spoken_for or self._file(name, ".bc").exists()
 
     def _store(
         self, name: str, bitcode: Path, command: Sequence[str], thinlto_index: Path | None
