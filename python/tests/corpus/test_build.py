@@ -81,6 +81,23 @@ def test_a_second_build_changes_nothing(make_project, tmp_path, cbridge):
     assert "0 modules added, 4 unchanged" in cbridge(*build).out
 
 
+def test_a_source_for_several_programs_is_taken_for_each(make_project, tmp_path, cbridge):
+    script = """
+        cc -O2 two.c -Dtwo=main -o p1
+        cc -O2 two.c -Dtwo=main -DX -D'main(x)=main(int a)' -op2
+        echo '-c helper.c -o x/h1.o' >r1
+        echo '-c -Dhelper=other helper.c -o "x/h 2.o"' >r2
+        mkdir -p x && cc @r1 && cc @r2
+        cc -O2 two.c -Dtwo=main -o p1
+        cc -c one.c -Dtwo=a -oone.o; cc -c one.c -Dtwo=b -o one.o"""
+    build = ("build", "-o", tmp_path / "c", "--", "sh", "-ec", script)
+    assert cbridge(*build).out.endswith("5 modules added\n")
+    corpus = Corpus.open(tmp_path / "c")
+    assert corpus.names == ("one.o", "two.c.o", "two.c.o~2", "x/h 2.o", "x/h1.o")
+    assert b"other" in corpus.module("x/h 2.o").bitcode.read_bytes()
+    assert cbridge(*build).out.endswith("0 modules added, 5 unchanged\n")
+
+
 def test_what_only_gcc_warns_of_is_no_error(make_project, tmp_path, cbridge):
     words = ("-Wall", "-Werror", "-Wno-maybe-uninitialized", "-c", "helper.c")
     said = cbridge("build", "-o", tmp_path / "c", "--", "gcc", *words)
@@ -191,7 +208,7 @@ def test_only_a_compile_from_standard_input_reads_it(make_project, tmp_path):
         assert process.wait(20) == 0
         assert "two:" in process.stdout.read()
     (job,) = (tmp_path / "stage").glob("*.job")
-    assert job.read_bytes().startswith(b"two.c.o\0-cc1\0")
+    assert job.read_bytes().startswith(b"two.c.o\0-\0-cc1\0")
 
 
 def test_compilers_for_other_machines_stay(tmp_path, monkeypatch):

@@ -130,15 +130,16 @@ def collect(writer: CorpusWriter, build: Build) -> Tally:
         if path.suffix == ".job" or each.source not in latest:
             latest[each.source] = each
     # By name: the order of a parallel build is another each time.
-    inputs = sorted(latest.values(), key=lambda each: each.name)
+    inputs = sorted(latest.values(), key=lambda each: (each.name, each.source))
     tally = add_all("collecting", writer, inputs, build.jobs)
     shutil.rmtree(stage, ignore_errors=True)
     return tally
 
 
 def _input(path: Path, prefix: str) -> Input:
-    name, *words = (os.fsdecode(word) for word in path.read_bytes().split(b"\0"))
-    source = f"build {prefix}{name}"
+    name, target, *words = (os.fsdecode(word) for word in path.read_bytes().split(b"\0"))
+    # A source can become a part of several programs, compiled for each of them.
+    source = f"build {prefix}{name}" if name == target else f"build {prefix}{name} in {target}"
     bitcode = path.with_suffix(".bc")
     if path.suffix == ".job" and bitcode.exists():
         content = hashlib.sha256(bitcode.read_bytes())
