@@ -188,6 +188,14 @@ def test_a_source_whose_bitcode_cannot_be_made_is_listed(make_project, tmp_path,
     assert "helper.c: clang-19: error: argument to '-x' is missing" in said.err
 
 
+def test_a_name_with_a_line_break_is_listed(make_project, tmp_path, cbridge):
+    (make_project / "a\nb.c").write_text("int odd;\n")
+    script = "cc -c 'a\nb.c' && cc -c helper.c"
+    said = cbridge("build", "-o", tmp_path / "c", "--", "sh", "-ec", script)
+    assert said.err == "skipped:\n  a\\nb.o: its name has a line break\n"
+    assert Corpus.open(tmp_path / "c").names == ("helper.o",)
+
+
 def test_names_for_a_standard_choose_it(make_project, tmp_path, cbridge):
     (make_project / "old.c").write_text("int inline = 1;\n")
     said = cbridge("build", "-o", tmp_path / "c", "--", "sh", "-c", "c99 -c old.c || c89 -c old.c")

@@ -151,6 +151,8 @@ class CorpusWriter:
         if (thinlto_index is not None) != self.thinlto:
             has = "has no" if self.thinlto else "has a"
             raise CorpusError(f"{name}: {has} ThinLTO index")
+        if "\n" in name:  # lists of modules have a line for each
+            raise CorpusError("its name has a line break")
         fingerprint = self._fingerprint(bitcode, list(command))
         source = source if source is not None else f"module {name}"
         with self._lock:
@@ -193,7 +195,8 @@ class CorpusWriter:
 
     def skip(self, name: str, why: str, *, source: str | None = None, stamp: str = "") -> Entry:
         """Notes that a module is broken."""
-        entry = Entry(source if source is not None else f"module {name}", stamp, SKIPPED, name, why)
+        source = source if source is not None else f"module {name}"
+        entry = Entry(source, stamp, SKIPPED, _printable(name), _printable(why))
         with self._lock:
             self._forget(entry.source)
             self._note(entry)
@@ -320,7 +323,7 @@ class CorpusWriter:
             lines = sorted(f"{entry.name}: {entry.detail}\n" for entry in skipped)
             path = self.directory / SKIPPED_FILE
             if lines:
-                _journal.replace(path, "".join(lines).encode(errors="surrogateescape"))
+                _journal.replace(path, "".join(lines).encode(errors="backslashreplace"))
             else:
                 path.unlink(missing_ok=True)
             self._journal.close()
@@ -335,6 +338,13 @@ class CorpusWriter:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _printable(text: str) -> str:
+    """On one line: names of files can have anything."""
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )
 
 
 def _copy(source: Path, target: Path) -> None:
