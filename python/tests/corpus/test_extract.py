@@ -130,6 +130,8 @@ def test_entries_with_one_output_are_all_taken(project, tmp_path, cbridge, jobs)
     ("text", "why"),
     [
         ("{", "is no JSON"),
+        ("[" * 100_000, "is no JSON: maximum recursion depth"),
+        ("[" + "1" * 5000 + "]", "is no JSON: Exceeds the limit"),
         ("{}", "expected a list of commands"),
         ("[1]", "entry 0: expected an object"),
         ('[{"file": "a.c"}]', "entry 0: has no 'directory' or no 'file'"),
@@ -145,6 +147,32 @@ def test_damaged_compile_commands(tmp_path, cbridge, text, why):
     assert (said.status, said.out) == (2, "")
     assert said.err.startswith(f"cbridge: {file}: ")
     assert why in said.err
+
+
+@pytest.mark.parametrize("key", ["directory", "file", "output", "arguments", "command"])
+@pytest.mark.parametrize("odd", ["\0", "\ud800"])
+def test_entries_that_nothing_can_be_called_are_skipped(commands, tmp_path, cbridge, key, odd):
+    entries = json.loads(commands.read_text())
+    entry = {"directory": str(commands.parent), "file": "x.c", "arguments": ["cc", "-c", "x.c"]}
+    if key == "command":
+        del entry["arguments"]
+    entry[key] = [f"a{odd}"] if key == "arguments" else f"a{odd}"
+    commands.write_text(json.dumps([*entries, entry]))
+    said = cbridge("extract", commands, "-o", tmp_path / "c")
+    assert said.out.endswith("3 modules; 3 modules added, 1 skipped\n")
+    (line,) = said.err.removeprefix("skipped:\n").splitlines()
+    assert f"a{ascii(odd)[1:-1]}', which nothing can be called" in line
+    assert "1 skipped:\n" in cbridge("info", tmp_path / "c").out
+
+
+def test_a_name_need_not_be_utf8(commands, tmp_path, cbridge):
+    entries = json.loads(commands.read_text())
+    (commands.parent / "helper.c").rename(commands.parent / "\udc80.c")
+    entries[1] |= {"file": "\udc80.c", "output": "\udc80.o", "command": "cc -c \udc80.c"}
+    commands.write_text(json.dumps(entries))
+    assert cbridge("extract", commands, "-o", tmp_path / "c").status == 0
+    assert "\udc80.o" in names(tmp_path / "c")
+    assert cbridge("replay", tmp_path / "c").status == 0
 
 
 def test_objects_and_archives(project, tmp_path, cbridge, clang):

@@ -80,6 +80,13 @@ def test_what_nobody_has_specified_is_told(tmp_path):
     ("text", "why"),
     [
         ("{", "is no JSON"),
+        ('{"modules": ' + "[" * 100_000, "is no JSON: maximum recursion depth"),
+        ('{"modules": ["a", "b\\u0000"]}', r"'modules' has 'b\\x00', which nothing can be called"),
+        ('{"modules": ["\\ud800"]}', r"'modules' has '\\ud800', which nothing can be called"),
+        (
+            '{"modules": [], "global_command_override": ["-O\\ud800"]}',
+            r"'global_command_override' has '-O\\ud800', which",
+        ),
         ("[]", "expected an object"),
         ("{}", "has no 'modules'"),
         ('{"modules": "a"}', "'modules' is no list of strings"),

@@ -13,6 +13,7 @@ from . import _cc1, _jobs, _tools
 from ._errors import CorpusError
 from ._inputs import Input, file_stamp, relative, stamp
 from ._journal import Entry
+from ._layout import is_native
 from ._tools import Toolchain
 from ._writer import CorpusWriter
 
@@ -48,7 +49,7 @@ def inputs(path: Path, base: Path, tools: Toolchain, extra: list[str]) -> list[I
 def _entries(path: Path) -> list[object]:
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise CorpusError(f"{path}: is no JSON: {error}") from None
     if not isinstance(entries, list):
         raise CorpusError(f"{path}: expected a list of commands, as of compile_commands.json")
@@ -92,6 +93,9 @@ def _input(command: _Command, name: str, source: str, tools: Toolchain, extra: l
     )
 
     def add(writer: CorpusWriter) -> Entry:
+        for word in (str(command.directory), command.file, command.output or "", *words):
+            if not is_native(word):
+                raise CorpusError(f"has {word!r}, which nothing can be called")
         driver = tools.clangxx if "++" in os.path.basename(words[0]) else tools.clang
         with tempfile.TemporaryDirectory(prefix="cbridge-") as scratch:
             bitcode = Path(scratch) / "module.bc"

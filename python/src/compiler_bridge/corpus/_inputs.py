@@ -75,14 +75,14 @@ def add_all(title: str, writer: CorpusWriter, inputs: Sequence[Input], jobs: int
 
 
 def stamp(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()[:16]
+    return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 def file_stamp(path: str | os.PathLike[str]) -> str:
     """Changes when a file does; empty if there is none."""
     try:
         status = os.stat(path)
-    except OSError:
+    except (OSError, ValueError):
         return ""
     return f"{status.st_size}.{status.st_mtime_ns}"
 

@@ -58,7 +58,7 @@ def _parse(line: bytes) -> Entry | None:
     try:
         fields = json.loads(line)
         entry = Entry(**fields)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None
     return entry if all(isinstance(each, str) for each in fields.values()) else None
 
