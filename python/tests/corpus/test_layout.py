@@ -103,6 +103,11 @@ def test_a_damaged_description_is_refused(tmp_path, text, why):
         Corpus.open(tmp_path)
 
 
+def test_each_module_counts_once(tmp_path):
+    describe(tmp_path, modules=["b", "a", "b", "b"])
+    assert Corpus.open(tmp_path).names == ("b", "a")
+
+
 def test_what_is_no_corpus_is_refused(tmp_path):
     with pytest.raises(CorpusError, match=r"has no corpus_description\.json"):
         Corpus.open(tmp_path)

@@ -114,7 +114,7 @@ class Corpus:
         if not isinstance(thinlto, bool):
             raise CorpusError(f"{file}: 'has_thinlto' is neither true nor false")
         override = _words(file, description, "global_command_override")
-        return Corpus(path, thinlto, override, names)
+        return Corpus(path, thinlto, override, tuple(dict.fromkeys(names)))
 
     def __len__(self) -> int:
         return len(self.names)
