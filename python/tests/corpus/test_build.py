@@ -196,6 +196,14 @@ def test_a_name_with_a_line_break_is_listed(make_project, tmp_path, cbridge):
     assert Corpus.open(tmp_path / "c").names == ("helper.o",)
 
 
+def test_a_source_that_cannot_be_read_again_is_listed(make_project, tmp_path, cbridge):
+    os.mkfifo("fifo.c")
+    script = "cat two.c >fifo.c & cc -c fifo.c && wait && cc -c helper.c"
+    said = cbridge("build", "-o", tmp_path / "c", "--", "timeout", "20", "sh", "-ec", script)
+    assert (said.status, said.err) == (0, "skipped:\n  fifo.o: fifo.c: is no regular file\n")
+    assert Corpus.open(tmp_path / "c").names == ("helper.o",)
+
+
 def test_names_for_a_standard_choose_it(make_project, tmp_path, cbridge):
     (make_project / "old.c").write_text("int inline = 1;\n")
     said = cbridge("build", "-o", tmp_path / "c", "--", "sh", "-c", "c99 -c old.c || c89 -c old.c")

@@ -194,6 +194,25 @@ def test_objects_and_archives(project, tmp_path, cbridge, clang):
     assert "3 modules; 0 modules added, 5 unchanged, 2 skipped" in again.out
 
 
+@pytest.mark.parametrize("kind", ["commands", "objects", "params", "thinlto"])
+def test_only_regular_files_are_read(commands, tmp_path, cbridge, kind):
+    """Who reads a FIFO waits for ever."""
+    project = commands.parent
+    for name in ("fifo.c", "fifo.o", "fifo.3.import.bc", "fifo.thinlto.bc"):
+        os.mkfifo(project / name)
+    entry = {"directory": str(project), "file": "fifo.c", "arguments": ["cc", "-c", "fifo.c"]}
+    commands.write_text(json.dumps([entry]))
+    (project / "params").write_text("fifo.o\n/dev/null/../fifo.o\nfi\0fo.o\n")
+    path = project / "params" if kind == "params" else project
+    words = ("-o", tmp_path / "c", "--kind", kind, "--base", project)
+    said = cbridge("extract", path, *words)
+    assert said.status == 2
+    name = {"commands": "fifo.c", "thinlto": "fifo.3.import.bc"}.get(kind, "fifo.o")
+    assert f"{project / name}: is no regular file\n" in said.err
+    if kind == "params":
+        assert "fi\\x00fo.o: there is no such file\n" in said.err
+
+
 def test_members_of_one_name_are_all_taken(project, tmp_path, cbridge, clang):
     archive = project / "lib.a"
     for source in ("main.c", "helper.c"):

@@ -54,6 +54,10 @@ def _keep(stage: str, driver: str, words: list[str]) -> None:
         # The order of names is that of compiles: of two, the later is what the build uses.
         stem = os.path.join(stage, f"{_now()}-{os.getpid()}-{number}")
         which = [os.path.relpath(path, root) for path in (job.name(), job.target or "-")]
+        if os.path.exists(job.source) and not os.path.isfile(job.source):
+            # Nobody would write to a FIFO again.
+            _write(f"{stem}.failed", [*which, f"{job.source}: is no regular file"])
+            continue
         command = [driver, *_cc1.to_bitcode(job.arguments, f"{stem}.bc", job.source)]
         status, printed = _run(command, scratch)
         if status == 0:

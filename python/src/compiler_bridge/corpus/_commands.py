@@ -11,7 +11,7 @@ from pathlib import Path
 
 from . import _cc1, _jobs, _tools
 from ._errors import CorpusError
-from ._inputs import Input, file_stamp, relative, stamp
+from ._inputs import Input, check_regular, file_stamp, relative, stamp
 from ._journal import Entry
 from ._layout import is_native
 from ._tools import Toolchain
@@ -126,5 +126,7 @@ def compile_to_bitcode(
         what = "more than one source" if planned else "no source in C or C++"
         raise CorpusError(f"the command compiles {what}")
     job = planned[0]
+    if (cwd / job.source).exists():  # not in another -working-directory, and no standard input
+        check_regular(cwd / job.source)
     tools.run([driver, *_cc1.to_bitcode(job.arguments, str(bitcode), job.source)], cwd=cwd)
     return job.arguments

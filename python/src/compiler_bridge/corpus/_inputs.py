@@ -11,6 +11,7 @@ from pathlib import Path
 
 from .._progress import Progress
 from .._workers import for_each
+from ._errors import CorpusError
 from ._journal import DUPLICATE, KEPT, SKIPPED, Entry
 from ._writer import CorpusWriter
 
@@ -85,6 +86,13 @@ def file_stamp(path: str | os.PathLike[str]) -> str:
     except (OSError, ValueError):
         return ""
     return f"{status.st_size}.{status.st_mtime_ns}"
+
+
+def check_regular(path: Path) -> None:
+    """Who reads a FIFO waits for somebody to write to it; a device may never end."""
+    if not path.is_file():
+        why = "is no regular file" if path.exists() else "there is no such file"
+        raise CorpusError(f"{path}: {why}")
 
 
 def relative(path: str | os.PathLike[str], base: Path) -> str:
