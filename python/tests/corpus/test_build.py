@@ -247,6 +247,18 @@ def test_what_cannot_be_built_is_told(tmp_path, cbridge):
     assert "the following arguments are required: COMMAND" in cbridge("build", "-o", "x").err
 
 
+def test_what_could_not_be_kept_is_told(make_project, tmp_path, cbridge):
+    """As on a full disk: files can be made, but not be written."""
+    compile_it = "cc -S two.c -o - | cat >/dev/null"
+    script = f"cc -c helper.c; trap '' XFSZ; ulimit -f 0; {compile_it}; {compile_it}"
+    said = cbridge("build", "-o", tmp_path / "c", "--", "sh", "-c", script)
+    stage = tmp_path / "c/.cbridge-staging"
+    why = f"{stage}: what was compiled could not be kept there, 2 times; is the disk full?"
+    assert (said.status, said.err) == (2, f"cbridge: {why}\n")
+    assert Corpus.open(tmp_path / "c").names == ("helper.o",)
+    assert not stage.exists()
+
+
 INTERRUPTIBLE = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
     "from compiler_bridge.__main__ import main; sys.exit(main(sys.argv[1:]))"

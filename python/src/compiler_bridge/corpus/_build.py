@@ -132,7 +132,12 @@ def collect(writer: CorpusWriter, build: Build) -> Tally:
     # By name: the order of a parallel build is another each time.
     inputs = sorted(latest.values(), key=lambda each: (each.name, each.source))
     tally = add_all("collecting", writer, inputs, build.jobs)
+    lost = len(list(stage.glob("*.lost")))
     shutil.rmtree(stage, ignore_errors=True)
+    if lost:
+        raise CorpusError(
+            f"{stage}: what was compiled could not be kept there, {lost} times; is the disk full?"
+        )
     return tally
 
 

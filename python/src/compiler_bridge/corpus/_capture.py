@@ -10,7 +10,7 @@ it.
 STAGE/settings has the folder that modules are named after, and arguments to add. Per source that
 is compiled, STAGE gets a FILE.bc, and then a FILE.job: the name of the module, what it becomes a
 part of, and cc1's arguments; or a FILE.failed: the former, and why there is no bitcode. Words in
-files are separated by '\\0'.
+files are separated by '\\0'. A compile of which nothing could be written leaves an empty FILE.lost.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ def main(arguments: list[str]) -> int:
     try:
         _keep(stage, driver, words)
     except (OSError, ValueError):
+        _leave_mark(stage)
         return 1
     return 0
 
@@ -67,6 +68,15 @@ def _keep(stage: str, driver: str, words: list[str]) -> None:
             why = errors[0] if errors else f"clang ended with status {status}"
             _write(f"{stem}.failed", [*which, why])
     os.unlink(scratch)
+
+
+def _leave_mark(stage: str) -> None:
+    """An empty file, for which there is room on a full disk."""
+    try:
+        path = os.path.join(stage, f"{_now()}-{os.getpid()}.lost")
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    except OSError:
+        pass
 
 
 def _retry(stage: str, driver: str, words: list[str]) -> int:

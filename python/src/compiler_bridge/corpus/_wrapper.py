@@ -14,7 +14,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from . import _capture
+from . import _capture, _journal
 from ._tools import Toolchain
 
 _NAMES = ("cc", "c89", "c99", "gcc", "clang", "c++", "g++", "clang++")
@@ -90,7 +90,7 @@ def write(folder: Path, stage: Path, tools: Toolchain, root: Path, extra: list[s
     """Puts the wrappers into a folder; they keep what they compile in `stage`."""
     folder.mkdir(parents=True, exist_ok=True)
     stage.mkdir(parents=True, exist_ok=True)
-    (stage / "settings").write_bytes(_capture.settings(str(root), extra))
+    _journal.replace(stage / "settings", _capture.settings(str(root), extra))
     values = {
         "CC": tools.clang,
         "CXX": tools.clangxx,
@@ -101,7 +101,7 @@ def write(folder: Path, stage: Path, tools: Toolchain, root: Path, extra: list[s
     script = re.sub(r"@([A-Z]+)@", lambda name: shlex.quote(values[name.group(1)]), _SCRIPT)
     for name in sorted({*_NAMES, *_installed()}):
         path = folder / name
-        path.write_text(script, encoding="utf-8", errors="surrogateescape")
+        _journal.replace(path, os.fsencode(script))
         path.chmod(0o755)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
-import shutil
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -287,11 +287,11 @@ class CorpusWriter:
     ) -> None:
         self._file(name, ".bc").parent.mkdir(parents=True, exist_ok=True)
         if thinlto_index is not None:
-            _copy(thinlto_index, self._file(name, ".thinlto.bc"))
+            _journal.replace(self._file(name, ".thinlto.bc"), thinlto_index.read_bytes())
         if self._override is None:
             words = ["-cc1", "-emit-obj", *_cc1.code_generation(list(command))]
             _journal.replace(self._file(name, ".cmd"), b"\0".join(map(os.fsencode, words)))
-        _copy(bitcode, self._file(name, ".bc"))
+        _journal.replace(self._file(name, ".bc"), bitcode.read_bytes())
 
     def _fingerprint(self, bitcode: Path, command: list[str]) -> str:
         """Equal for modules that differ in no more than the names of their files."""
@@ -317,7 +317,7 @@ class CorpusWriter:
 
     def close(self) -> None:
         """Writes the description and the list of what was skipped."""
-        with self._lock:
+        with self._lock, contextlib.closing(self._journal):
             self._save()
             skipped = [entry for entry in self._entries.values() if entry.result == SKIPPED]
             lines = sorted(f"{entry.name}: {entry.detail}\n" for entry in skipped)
@@ -326,7 +326,6 @@ class CorpusWriter:
                 _journal.replace(path, "".join(lines).encode(errors="backslashreplace"))
             else:
                 path.unlink(missing_ok=True)
-            self._journal.close()
 
     def __enter__(self) -> CorpusWriter:
         return self
@@ -345,12 +344,3 @@ def _printable(text: str) -> str:
     return "".join(
         each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
     )
-
-
-def _copy(source: Path, target: Path) -> None:
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        shutil.copyfile(source, temporary)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
