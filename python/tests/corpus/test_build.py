@@ -241,7 +241,7 @@ def test_what_cannot_be_built_is_told(tmp_path, cbridge):
     said = cbridge("build", "-o", tmp_path / "c", "--", "true")
     assert said.status == 2
     assert said.err.startswith("cbridge: no compile was seen: nothing was rebuilt, or the build ")
-    assert said.err.endswith("compile_commands.json\ncbridge: the corpus is empty\n")
+    assert said.err.endswith("compile_commands.json`\ncbridge: the corpus is empty\n")
     said = cbridge("build", "-o", tmp_path / "c", "--", "false")
     assert "no compile was seen" not in said.err
     assert "the following arguments are required: COMMAND" in cbridge("build", "-o", "x").err
@@ -286,17 +286,29 @@ def test_an_interrupted_build_leaves_what_was_compiled(make_project, tmp_path):
 
 
 @pytest.mark.parametrize("trap", ["", "trap '' TERM INT; "])
-def test_sigterm_ends_all_of_a_build(make_project, tmp_path, start, process_state, until, trap):
+@pytest.mark.parametrize("at_terminal", [False, True])
+def test_sigterm_ends_all_of_a_build(
+    make_project, tmp_path, process_state, until, at_terminal, trap
+):
     """Also what does not listen, after a while."""
     script = f"cc -c helper.c; {trap}sh -c '{trap}echo $$; while :; do sleep 60; done'; true"
-    process = start(
-        "import sys; from compiler_bridge.__main__ import main; from compiler_bridge.corpus import "
-        "_build; _build._GRACE = 0.5; sys.exit(main(sys.argv[1:]))",
-        *("corpus", "build", "-o", str(tmp_path / "c"), "--", "sh", "-c", script),
-    )
-    inner = int(process.line())
-    os.kill(process.pid, signal.SIGTERM)
-    status, _, errors = process.finish()
-    assert (status, errors) == (130, "cbridge: interrupted; the same command goes on from here\n")
+    words = ["corpus", "build", "-o", str(tmp_path / "c"), "--", "sh", "-c", script]
+    hasty = "from compiler_bridge.corpus import _build; _build._GRACE = 0.5;"
+    ends = os.openpty() if at_terminal else os.pipe()
+    with subprocess.Popen(
+        [sys.executable, "-c", hasty + INTERRUPTIBLE, *words],
+        stdin=ends[1 if at_terminal else 0],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        inner = int(process.stdout.readline())
+        process.terminate()
+        _, errors = process.communicate(timeout=30)
+    for end in ends:
+        os.close(end)
+    assert process.returncode == 130
+    assert errors == "cbridge: interrupted; the same command goes on from here\n"
     until(lambda: process_state(inner) is None, "the build goes on")
     assert Corpus.open(tmp_path / "c").names == ("helper.o",)

@@ -115,8 +115,7 @@ Only what is compiled is seen: run `make clean` before, if it has been built alr
 
 _NOTHING_SEEN = """\
 cbridge: no compile was seen: nothing was rebuilt, or the build names its compiler by an absolute
-path, as a configured CMake folder does; configure inside the command, or extract from its
-compile_commands.json"""
+path; configure inside the command, or use `cbridge corpus extract compile_commands.json`"""
 
 
 def build(words: list[str]) -> int:

@@ -10,8 +10,9 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -62,8 +63,8 @@ def run(
 ) -> int:
     """Runs a build to its end; its exit status.
 
-    With a log it has no terminal. Whatever ends it ends all that it has started; at a terminal it
-    stays in our process group, to be asked and interrupted there, and only itself is told to end.
+    With a log it has no terminal. Whatever ends it ends all that it has started. At a terminal it
+    stays in our process group, to ask and be interrupted there.
     """
     at_terminal = log is None and os.isatty(0)
     try:
@@ -82,27 +83,38 @@ def run(
     try:
         return process.wait(timeout)
     except BaseException as reason:
-        if at_terminal:
-            process.terminate()  # Ctrl-C has reached it, too; another signal has not
-        else:
-            _end_group(process.pid, 0 if log else _GRACE)
+        # Ctrl-C of a terminal has reached all of it.
+        if not (at_terminal and isinstance(reason, KeyboardInterrupt) and not reason.args):
+            _end(process.pid, partial(_kill_tree if at_terminal else os.killpg, process.pid), log)
         process.wait()
         if isinstance(reason, subprocess.TimeoutExpired):
             raise CorpusError(f"takes more than {timeout:.0f} s") from None
         raise
 
 
-def _end_group(leader: int, grace: float) -> None:
-    """Asks a child's process group to end, and then ends it. The child is still to be waited for:
-    until then nobody else can have its number."""
+def _end(leader: int, kill: Callable[[int], None], log: IO[bytes] | None) -> None:
+    """Ends a child and all that it has started; if a person looks on, asks them first. The child is
+    still to be waited for: until then nobody else can have its number."""
     with contextlib.suppress(ProcessLookupError):
-        if grace:
-            os.killpg(leader, signal.SIGTERM)
-        end = time.monotonic() + grace
-        look = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        while time.monotonic() < end and os.waitid(os.P_PID, leader, look) is None:
-            time.sleep(0.01)
-        os.killpg(leader, signal.SIGKILL)
+        if log is None:
+            kill(signal.SIGTERM)
+            end = time.monotonic() + _GRACE
+            look = os.WEXITED | os.WNOHANG | os.WNOWAIT
+            while time.monotonic() < end and os.waitid(os.P_PID, leader, look) is None:
+                time.sleep(0.01)
+        kill(signal.SIGKILL)
+
+
+def _kill_tree(leader: int, number: int) -> None:
+    """As killpg, for a process and what has come from it and still is below it."""
+    found = [leader]
+    for pid in found:
+        for file in Path(f"/proc/{pid}/task").glob("*/children"):
+            with contextlib.suppress(OSError):
+                found += map(int, file.read_text().split())
+    for pid in found:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 def build_modules(
