@@ -81,6 +81,23 @@ def test_a_second_build_changes_nothing(make_project, tmp_path, cbridge):
     assert "0 modules added, 4 unchanged" in cbridge(*build).out
 
 
+def test_a_source_for_several_programs_is_taken_for_each(make_project, tmp_path, cbridge):
+    script = """
+        cc -O2 two.c -Dtwo=main -o p1
+        cc -O2 two.c -Dtwo=main -DX -D'main(x)=main(int a)' -op2
+        echo '-c helper.c -o x/h1.o' >r1
+        echo '-c -Dhelper=other helper.c -o "x/h 2.o"' >r2
+        mkdir -p x && cc @r1 && cc @r2
+        cc -O2 two.c -Dtwo=main -o p1
+        cc -c one.c -Dtwo=a -oone.o; cc -c one.c -Dtwo=b -o one.o"""
+    build = ("build", "-o", tmp_path / "c", "--", "sh", "-ec", script)
+    assert cbridge(*build).out.endswith("5 modules added\n")
+    corpus = Corpus.open(tmp_path / "c")
+    assert corpus.names == ("one.o", "two.c.o", "two.c.o~2", "x/h 2.o", "x/h1.o")
+    assert b"other" in corpus.module("x/h 2.o").bitcode.read_bytes()
+    assert cbridge(*build).out.endswith("0 modules added, 5 unchanged\n")
+
+
 def test_what_only_gcc_warns_of_is_no_error(make_project, tmp_path, cbridge):
     words = ("-Wall", "-Werror", "-Wno-maybe-uninitialized", "-c", "helper.c")
     said = cbridge("build", "-o", tmp_path / "c", "--", "gcc", *words)
@@ -142,6 +159,20 @@ def test_what_configure_tries_is_not_kept_and_gets_honest_answers(make_project, 
     assert "unknown argument" in Path("conf/log").read_text()
 
 
+def test_only_what_configure_itself_tries_is_left_out(make_project, tmp_path, cbridge):
+    script = """
+        mkdir -p my-conftest conftest.dir/sub
+        for name in conftest.c conftest2.c conftest.dir/sub/conftest.c; do
+          echo "int tried;" >$name
+        done
+        cc -c conftest.c && cc -c "$PWD/conftest.c" && cc -c conftest2.c
+        (cd conftest.dir && cc -c sub/conftest.c -o sub/conftest.o)
+        cp helper.c my-conftest/ && cp two.c conftests.c
+        cc -c my-conftest/helper.c -o my-conftest/helper.o && cc -c conftests.c"""
+    assert cbridge("build", "-o", tmp_path / "c", "--", "sh", "-ec", script).status == 0
+    assert Corpus.open(tmp_path / "c").names == ("conftests.o", "my-conftest/helper.o")
+
+
 def test_a_source_whose_bitcode_cannot_be_made_is_listed(make_project, tmp_path, cbridge):
     """Here because the argument that is added does not suit it."""
     said = cbridge(
@@ -155,6 +186,22 @@ def test_a_source_whose_bitcode_cannot_be_made_is_listed(make_project, tmp_path,
     assert "bad.o: bad.c:2:2: error: bad" in said.err
     said = cbridge("build", "-o", tmp_path / "c", "--clang-arg=-x", "--", "cc", "-c", "helper.c")
     assert "helper.c: clang-19: error: argument to '-x' is missing" in said.err
+
+
+def test_a_name_with_a_line_break_is_listed(make_project, tmp_path, cbridge):
+    (make_project / "a\nb.c").write_text("int odd;\n")
+    script = "cc -c 'a\nb.c' && cc -c helper.c"
+    said = cbridge("build", "-o", tmp_path / "c", "--", "sh", "-ec", script)
+    assert said.err == "skipped:\n  a\\nb.o: its name has a line break\n"
+    assert Corpus.open(tmp_path / "c").names == ("helper.o",)
+
+
+def test_a_source_that_cannot_be_read_again_is_listed(make_project, tmp_path, cbridge):
+    os.mkfifo("fifo.c")
+    script = "cat two.c >fifo.c & cc -c fifo.c && wait && cc -c helper.c"
+    said = cbridge("build", "-o", tmp_path / "c", "--", "timeout", "20", "sh", "-ec", script)
+    assert (said.status, said.err) == (0, "skipped:\n  fifo.o: fifo.c: is no regular file\n")
+    assert Corpus.open(tmp_path / "c").names == ("helper.o",)
 
 
 def test_names_for_a_standard_choose_it(make_project, tmp_path, cbridge):
@@ -177,7 +224,7 @@ def test_only_a_compile_from_standard_input_reads_it(make_project, tmp_path):
         assert process.wait(20) == 0
         assert "two:" in process.stdout.read()
     (job,) = (tmp_path / "stage").glob("*.job")
-    assert job.read_bytes().startswith(b"two.c.o\0-cc1\0")
+    assert job.read_bytes().startswith(b"two.c.o\0-\0-cc1\0")
 
 
 def test_compilers_for_other_machines_stay(tmp_path, monkeypatch):
@@ -192,8 +239,24 @@ def test_what_cannot_be_built_is_told(tmp_path, cbridge):
     said = cbridge("build", "-o", tmp_path / "c", "--", "nonesuch")
     assert (said.status, said.err) == (2, "cbridge: there is no program 'nonesuch'\n")
     said = cbridge("build", "-o", tmp_path / "c", "--", "true")
-    assert (said.status, said.err) == (2, "cbridge: the corpus is empty\n")
+    assert said.status == 2
+    assert said.err.startswith("cbridge: no compile was seen: nothing was rebuilt, or the build ")
+    assert said.err.endswith("compile_commands.json`\ncbridge: the corpus is empty\n")
+    said = cbridge("build", "-o", tmp_path / "c", "--", "false")
+    assert "no compile was seen" not in said.err
     assert "the following arguments are required: COMMAND" in cbridge("build", "-o", "x").err
+
+
+def test_what_could_not_be_kept_is_told(make_project, tmp_path, cbridge):
+    """As on a full disk: files can be made, but not be written."""
+    compile_it = "cc -S two.c -o - | cat >/dev/null"
+    script = f"cc -c helper.c; trap '' XFSZ; ulimit -f 0; {compile_it}; {compile_it}"
+    said = cbridge("build", "-o", tmp_path / "c", "--", "sh", "-c", script)
+    stage = tmp_path / "c/.cbridge-staging"
+    why = f"{stage}: what was compiled could not be kept there, 2 times; is the disk full?"
+    assert (said.status, said.err) == (2, f"cbridge: {why}\n")
+    assert Corpus.open(tmp_path / "c").names == ("helper.o",)
+    assert not stage.exists()
 
 
 INTERRUPTIBLE = (
@@ -219,4 +282,33 @@ def test_an_interrupted_build_leaves_what_was_compiled(make_project, tmp_path):
         _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
     assert errors == "cbridge: interrupted; the same command goes on from here\n"
+    assert Corpus.open(tmp_path / "c").names == ("helper.o",)
+
+
+@pytest.mark.parametrize("trap", ["", "trap '' TERM INT; "])
+@pytest.mark.parametrize("at_terminal", [False, True])
+def test_sigterm_ends_all_of_a_build(
+    make_project, tmp_path, process_state, until, at_terminal, trap
+):
+    """Also what does not listen, after a while."""
+    script = f"cc -c helper.c; {trap}sh -c '{trap}echo $$; while :; do sleep 60; done'; true"
+    words = ["corpus", "build", "-o", str(tmp_path / "c"), "--", "sh", "-c", script]
+    hasty = "from compiler_bridge.corpus import _build; _build._GRACE = 0.5;"
+    ends = os.openpty() if at_terminal else os.pipe()
+    with subprocess.Popen(
+        [sys.executable, "-c", hasty + INTERRUPTIBLE, *words],
+        stdin=ends[1 if at_terminal else 0],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        inner = int(process.stdout.readline())
+        process.terminate()
+        _, errors = process.communicate(timeout=30)
+    for end in ends:
+        os.close(end)
+    assert process.returncode == 130
+    assert errors == "cbridge: interrupted; the same command goes on from here\n"
+    until(lambda: process_state(inner) is None, "the build goes on")
     assert Corpus.open(tmp_path / "c").names == ("helper.o",)

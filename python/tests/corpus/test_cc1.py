@@ -80,16 +80,25 @@ def test_jobs_of_a_driver_are_unquoted():
 
 
 @pytest.mark.parametrize(
-    ("words", "output", "name"),
+    ("output", "later", "target", "name"),
     [
-        (["-c", "src/a.c", "-o", "out/a.o"], "out/a.o", "out/a.o"),
-        (["-c", "src/a.c"], "a.o", "a.o"),
-        (["src/a.c", "-o", "prog"], "/tmp/a-123456.o", "src/a.c.o"),
-        (["-c", "src/a.c", "-o", "/dev/null"], "/dev/null", "src/a.c.o"),
+        ("out/a.o", "", "out/a.o", "out/a.o"),
+        ("/tmp/a-1.o", ' "ld" "-o" "prog" "/tmp/a-1.o"', "prog", "src/a.c.o"),
+        ("/tmp/a-1.s", ' "as" "-o" "a.o" "/tmp/a-1.s"\n "ld" "a.o" "-o" "p"', "p", "src/a.c.o"),
+        ("/tmp/a-1.o", ' "ar" "rcsD" "lib.a" "/tmp/a-1.o"', "", "src/a.c.o"),
+        ("/dev/null", "", "/dev/null", "src/a.c.o"),
+        ("-", "", "-", "src/a.c.o"),
     ],
 )
-def test_modules_are_named_after_objects_unless_these_are_temporary(words, output, name):
-    assert _jobs.Job([], "src/a.c", output).name(words) == name
+def test_modules_are_named_after_objects_unless_these_are_temporary(output, later, target, name):
+    compile_it = f' "clang" "-cc1" "-emit-obj" "-o" "{output}" "-x" "c" "src/a.c"'
+    (job,) = _jobs.jobs(f"{compile_it}\n{later}\n")
+    assert (job.target, job.name()) == (target, name)
+
+
+def test_words_may_have_line_breaks():
+    (job,) = _jobs.jobs(' "clang" "-cc1" "-emit-obj" "-o" "a\nb.o" "-x" "c" "a\n\\"b.c"\n')
+    assert (job.source, job.output) == ('a\n"b.c', "a\nb.o")
 
 
 def test_what_clang_does_not_know_is_left_out():

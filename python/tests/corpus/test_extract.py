@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -84,10 +85,53 @@ def test_a_second_run_takes_what_is_new(commands, tmp_path, cbridge):
     )
 
 
+@pytest.mark.parametrize("jobs", [1, 4])
+def test_entries_with_one_output_are_all_taken(project, tmp_path, cbridge, jobs):
+    def extract(*entries, folder=project):
+        file = tmp_path / "commands.json"
+        file.write_text(
+            json.dumps(
+                [
+                    {"directory": str(folder), "file": source, "arguments": ["cc", *words, source]}
+                    for source, *words in entries
+                ]
+            )
+        )
+        return cbridge("extract", file, "-o", tmp_path / "c", "--base", folder, f"-j{jobs}").out
+
+    def symbols():
+        return {
+            name: re.findall(rb"helper|one|two|three", module.bitcode.read_bytes())[0].decode()
+            for name, module in ((each.name, each) for each in Corpus.open(tmp_path / "c"))
+        }
+
+    output = ("-c", "-o", "x.o")
+    entries = [
+        ("helper.c", *output),
+        *(("helper.c", f"-Dhelper={name}", *output) for name in ("one", "two")),
+        ("helper.c", *output),  # once more
+        ("main.c", "-Dhelper=one", *output),
+    ]
+    assert extract(*entries).endswith("4 modules; 4 modules added\n")
+    assert symbols() == {"x.o": "helper", "x.o~2": "one", "x.o~3": "two", "x.o~4": "one"}
+    # One whose arguments have changed is still the same.
+    entries[1] = ("helper.c", "-Dhelper=three", *output)
+    assert extract(*entries).endswith("4 modules; 1 module added, 3 unchanged\n")
+    assert symbols()["x.o~2"] == "three"
+    # The same names in another folder are others.
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "helper.c").write_text("int two(void) { return 5; }")
+    assert extract(("helper.c", *output), folder=other).endswith("5 modules; 1 module added\n")
+    assert symbols()["x.o~5"] == "two"
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
         ("{", "is no JSON"),
+        ("[" * 100_000, "is no JSON: maximum recursion depth"),
+        ("[" + "1" * 5000 + "]", "is no JSON: Exceeds the limit"),
         ("{}", "expected a list of commands"),
         ("[1]", "entry 0: expected an object"),
         ('[{"file": "a.c"}]', "entry 0: has no 'directory' or no 'file'"),
@@ -103,6 +147,32 @@ def test_damaged_compile_commands(tmp_path, cbridge, text, why):
     assert (said.status, said.out) == (2, "")
     assert said.err.startswith(f"cbridge: {file}: ")
     assert why in said.err
+
+
+@pytest.mark.parametrize("key", ["directory", "file", "output", "arguments", "command"])
+@pytest.mark.parametrize("odd", ["\0", "\ud800"])
+def test_entries_that_nothing_can_be_called_are_skipped(commands, tmp_path, cbridge, key, odd):
+    entries = json.loads(commands.read_text())
+    entry = {"directory": str(commands.parent), "file": "x.c", "arguments": ["cc", "-c", "x.c"]}
+    if key == "command":
+        del entry["arguments"]
+    entry[key] = [f"a{odd}"] if key == "arguments" else f"a{odd}"
+    commands.write_text(json.dumps([*entries, entry]))
+    said = cbridge("extract", commands, "-o", tmp_path / "c")
+    assert said.out.endswith("3 modules; 3 modules added, 1 skipped\n")
+    (line,) = said.err.removeprefix("skipped:\n").splitlines()
+    assert f"a{ascii(odd)[1:-1]}', which nothing can be called" in line
+    assert "1 skipped:\n" in cbridge("info", tmp_path / "c").out
+
+
+def test_a_name_need_not_be_utf8(commands, tmp_path, cbridge):
+    entries = json.loads(commands.read_text())
+    (commands.parent / "helper.c").rename(commands.parent / "\udc80.c")
+    entries[1] |= {"file": "\udc80.c", "output": "\udc80.o", "command": "cc -c \udc80.c"}
+    commands.write_text(json.dumps(entries))
+    assert cbridge("extract", commands, "-o", tmp_path / "c").status == 0
+    assert "\udc80.o" in names(tmp_path / "c")
+    assert cbridge("replay", tmp_path / "c").status == 0
 
 
 def test_objects_and_archives(project, tmp_path, cbridge, clang):
@@ -122,6 +192,25 @@ def test_objects_and_archives(project, tmp_path, cbridge, clang):
     assert cbridge("replay", tmp_path / "c").status == 0
     again = cbridge("extract", project, "-o", tmp_path / "c")
     assert "3 modules; 0 modules added, 5 unchanged, 2 skipped" in again.out
+
+
+@pytest.mark.parametrize("kind", ["commands", "objects", "params", "thinlto"])
+def test_only_regular_files_are_read(commands, tmp_path, cbridge, kind):
+    """Who reads a FIFO waits for ever."""
+    project = commands.parent
+    for name in ("fifo.c", "fifo.o", "fifo.3.import.bc", "fifo.thinlto.bc"):
+        os.mkfifo(project / name)
+    entry = {"directory": str(project), "file": "fifo.c", "arguments": ["cc", "-c", "fifo.c"]}
+    commands.write_text(json.dumps([entry]))
+    (project / "params").write_text("fifo.o\n/dev/null/../fifo.o\nfi\0fo.o\n")
+    path = project / "params" if kind == "params" else project
+    words = ("-o", tmp_path / "c", "--kind", kind, "--base", project)
+    said = cbridge("extract", path, *words)
+    assert said.status == 2
+    name = {"commands": "fifo.c", "thinlto": "fifo.3.import.bc"}.get(kind, "fifo.o")
+    assert f"{project / name}: is no regular file\n" in said.err
+    if kind == "params":
+        assert "fi\\x00fo.o: there is no such file\n" in said.err
 
 
 def test_members_of_one_name_are_all_taken(project, tmp_path, cbridge, clang):

@@ -143,8 +143,44 @@ def test_what_another_corpus_has_is_left_out(sources, tmp_path, cbridge):
 def test_the_work_folder_is_left_if_it_is_named(sources, tmp_path, cbridge):
     words = ("tiny-make", "--work", tmp_path / "w", "--clang-arg=-O2", "--sources", sources)
     assert cbridge("fetch", "-o", tmp_path / "c", *words).status == 0
-    assert (tmp_path / "w/tiny-make/tiny-make-1.0/one.o").exists()
+    assert (tmp_path / "w/src/tiny-make/tiny-make-1.0/one.o").exists()
     assert "-O2" in Corpus.open(tmp_path / "c").module("tiny-make/one.o").command
+
+
+@pytest.mark.parametrize("name", ["{}/victim", "../victim", "victim/", ".", "..", "Sed", "-q", ""])
+def test_what_is_no_name_is_refused(tmp_path, cbridge, monkeypatch, name):
+    """Most of all paths, whose folders would be emptied."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "victim/file").write_text("")
+    name = name.format(tmp_path)
+    said = cbridge("fetch", "-o", "c", "--work", "w", "--", "tiny-make", name)
+    assert said == (2, "", f"cbridge: {name!r}: is no name of a Debian source package\n")
+    assert sorted(os.listdir(tmp_path)) == ["victim"]
+    assert (tmp_path / "victim/file").exists()
+
+
+@needs_apt
+def test_folders_of_others_stay(sources, tmp_path, cbridge):
+    work = tmp_path / "w"
+    for name in ("tiny-make", "src/tiny-make"):
+        (work / name).mkdir(parents=True)
+        (work / name / "file").write_text("")
+    fetch = ("fetch", "tiny-make", "--work", work, "--sources", sources, "-o", tmp_path / "c")
+    said = cbridge(*fetch)
+    assert said.status == 1
+    assert f"tiny-make: {work}/src/tiny-make: was not made by cbridge corpus fetch; " in said.err
+    (work / "src/tiny-make/file").rename(work / "file")
+    assert cbridge(*fetch).status == 0
+    # A later run replaces what this one has made.
+    (work / "src/tiny-make/tiny-make-1.0/left").write_text("")
+    assert cbridge(*fetch, "--clang-arg=-O2").status == 0
+    assert not (work / "src/tiny-make/tiny-make-1.0/left").exists()
+    assert (work / "tiny-make/file").exists()
+    (tmp_path / "other/apt/lists").mkdir(parents=True)
+    said = cbridge("fetch", "tiny-again", "--work", tmp_path / "other", "-o", tmp_path / "c")
+    assert said.status == 2
+    assert f"cbridge: {tmp_path}/other/apt: was not made by cbridge" in said.err
 
 
 @needs_apt

@@ -80,6 +80,13 @@ def test_what_nobody_has_specified_is_told(tmp_path):
     ("text", "why"),
     [
         ("{", "is no JSON"),
+        ('{"modules": ' + "[" * 100_000, "is no JSON: maximum recursion depth"),
+        ('{"modules": ["a", "b\\u0000"]}', r"'modules' has 'b\\x00', which nothing can be called"),
+        ('{"modules": ["\\ud800"]}', r"'modules' has '\\ud800', which nothing can be called"),
+        (
+            '{"modules": [], "global_command_override": ["-O\\ud800"]}',
+            r"'global_command_override' has '-O\\ud800', which",
+        ),
         ("[]", "expected an object"),
         ("{}", "has no 'modules'"),
         ('{"modules": "a"}', "'modules' is no list of strings"),
@@ -94,6 +101,11 @@ def test_a_damaged_description_is_refused(tmp_path, text, why):
     (tmp_path / "corpus_description.json").write_text(text)
     with pytest.raises(CorpusError, match=why):
         Corpus.open(tmp_path)
+
+
+def test_each_module_counts_once(tmp_path):
+    describe(tmp_path, modules=["b", "a", "b", "b"])
+    assert Corpus.open(tmp_path).names == ("b", "a")
 
 
 def test_what_is_no_corpus_is_refused(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from compiler_bridge.corpus import (
     Corpus,
     CorpusError,
     CorpusWriter,
+    _journal,
     history,
 )
 
@@ -191,6 +193,22 @@ def test_of_equal_modules_the_first_is_kept_whichever_thread_was_first(tmp_path,
     with CorpusWriter(tmp_path / "c") as writer:
         writer.attempt("0.o", "s0", "", lambda: writer.add("0.o", one, COMMAND, source="s0"), 0)
     assert Corpus.open(tmp_path / "c").names == ("1.o",)
+
+
+def test_an_error_of_a_write_names_the_file(tmp_path, bitcode):
+    """A full disk does not."""
+    one = bitcode("one.c", ONE)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with CorpusWriter(tmp_path / "c") as writer:
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+            with pytest.raises(OSError, match=r"File too large: '.*/c/one\.o\.bc'"):
+                _journal.replace(tmp_path / "c/one.o.bc", one.read_bytes())
+            with pytest.raises(OSError, match=r"File too large: '.*/c/corpus_journal\.jsonl'"):
+                writer.skip("x", "y")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.glob("c/.*")) == []
 
 
 def test_many_threads(tmp_path, bitcode):

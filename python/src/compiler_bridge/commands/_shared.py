@@ -53,10 +53,11 @@ def reading(path: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def interrupted_by_sigterm() -> Iterator[None]:
-    """As by Ctrl-C, so that what was started ends, too, and what was taken is kept."""
+    """As by Ctrl-C, so that what was started ends, too, and what was taken is kept. The exception
+    has the signal's number, since a terminal does not send this one to all."""
 
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
+    def interrupt(number: int, _: object) -> None:
+        raise KeyboardInterrupt(number)
 
     before = signal.signal(signal.SIGTERM, interrupt)
     try:

@@ -113,6 +113,10 @@ kept. A compile that fails is tried once more without arguments that only GCC kn
   cbridge corpus build -o DIR -- sh -c './configure && make'
 Only what is compiled is seen: run `make clean` before, if it has been built already."""
 
+_NOTHING_SEEN = """\
+cbridge: no compile was seen: nothing was rebuilt, or the build names its compiler by an absolute
+path; configure inside the command, or use `cbridge corpus extract compile_commands.json`"""
+
 
 def build(words: list[str]) -> int:
     parser = Parser("corpus build", _BUILD, usage="%(prog)s [options] -o DIR -- COMMAND...")
@@ -137,6 +141,8 @@ def _build(arguments: argparse.Namespace) -> int:
     others = _without(arguments)
     with CorpusWriter(output, thinlto=False, without=others, tools=tools) as writer:
         status, tally = build_modules(writer, tools, what, arguments.command)
+    if not status and tally == Tally():
+        print(_NOTHING_SEEN, file=sys.stderr)
     reported = _report(output, tally)
     if status:
         print(f"cbridge: the build failed with status {status}", file=sys.stderr)
@@ -167,7 +173,8 @@ def fetch(words: list[str]) -> int:
     parser.add_argument(
         "--work",
         metavar="FOLDER",
-        help="unpack and build here, and leave it (default: a temporary folder)",
+        help="unpack and build below it, in src/PACKAGE, and leave that (default: a temporary "
+        "folder)",
     )
     parser.add_argument(
         "--timeout",

@@ -9,8 +9,10 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -23,7 +25,8 @@ from ._writer import CorpusWriter
 
 # Below the corpus, which may be large where a system's temporary directory is not. What a killed
 # run has left there is taken by the next.
-STAGE = ".staging"
+STAGE = ".cbridge-staging"
+_GRACE = 5.0  # for a build to remove what it has half made
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,10 @@ def run(
 ) -> int:
     """Runs a build to its end; its exit status.
 
-    With a log it has no terminal, and whatever ends it ends all that it has started.
+    With a log it has no terminal. Whatever ends it ends all that it has started. At a terminal it
+    stays in our process group, to ask and be interrupted there.
     """
+    at_terminal = log is None and os.isatty(0)
     try:
         process = subprocess.Popen(
             command,
@@ -71,21 +76,45 @@ def run(
             stdout=log,
             stderr=log,
             start_new_session=log is not None,
+            process_group=None if at_terminal or log else 0,
         )
     except OSError as error:
         raise CorpusError(f"cannot run {command[0]!r}: {error.strerror}") from None
     try:
         return process.wait(timeout)
     except BaseException as reason:
-        if log is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        elif not isinstance(reason, KeyboardInterrupt):
-            process.terminate()
-        process.wait()  # a terminal's Ctrl-C has reached it, too
+        # Ctrl-C of a terminal has reached all of it.
+        if not (at_terminal and isinstance(reason, KeyboardInterrupt) and not reason.args):
+            _end(process.pid, partial(_kill_tree if at_terminal else os.killpg, process.pid), log)
+        process.wait()
         if isinstance(reason, subprocess.TimeoutExpired):
             raise CorpusError(f"takes more than {timeout:.0f} s") from None
         raise
+
+
+def _end(leader: int, kill: Callable[[int], None], log: IO[bytes] | None) -> None:
+    """Ends a child and all that it has started; if a person looks on, asks them first. The child is
+    still to be waited for: until then nobody else can have its number."""
+    with contextlib.suppress(ProcessLookupError):
+        if log is None:
+            kill(signal.SIGTERM)
+            end = time.monotonic() + _GRACE
+            look = os.WEXITED | os.WNOHANG | os.WNOWAIT
+            while time.monotonic() < end and os.waitid(os.P_PID, leader, look) is None:
+                time.sleep(0.01)
+        kill(signal.SIGKILL)
+
+
+def _kill_tree(leader: int, number: int) -> None:
+    """As killpg, for a process and what has come from it and still is below it."""
+    found = [leader]
+    for pid in found:
+        for file in Path(f"/proc/{pid}/task").glob("*/children"):
+            with contextlib.suppress(OSError):
+                found += map(int, file.read_text().split())
+    for pid in found:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 def build_modules(
@@ -113,15 +142,21 @@ def collect(writer: CorpusWriter, build: Build) -> Tally:
         if path.suffix == ".job" or each.source not in latest:
             latest[each.source] = each
     # By name: the order of a parallel build is another each time.
-    inputs = sorted(latest.values(), key=lambda each: each.name)
+    inputs = sorted(latest.values(), key=lambda each: (each.name, each.source))
     tally = add_all("collecting", writer, inputs, build.jobs)
+    lost = len(list(stage.glob("*.lost")))
     shutil.rmtree(stage, ignore_errors=True)
+    if lost:
+        raise CorpusError(
+            f"{stage}: what was compiled could not be kept there, {lost} times; is the disk full?"
+        )
     return tally
 
 
 def _input(path: Path, prefix: str) -> Input:
-    name, *words = (os.fsdecode(word) for word in path.read_bytes().split(b"\0"))
-    source = f"build {prefix}{name}"
+    name, target, *words = (os.fsdecode(word) for word in path.read_bytes().split(b"\0"))
+    # A source can become a part of several programs, compiled for each of them.
+    source = f"build {prefix}{name}" if name == target else f"build {prefix}{name} in {target}"
     bitcode = path.with_suffix(".bc")
     if path.suffix == ".job" and bitcode.exists():
         content = hashlib.sha256(bitcode.read_bytes())

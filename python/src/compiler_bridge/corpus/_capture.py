@@ -8,8 +8,9 @@ it.
                                               clang does not know, and without -Werror
 
 STAGE/settings has the folder that modules are named after, and arguments to add. Per source that
-is compiled, STAGE gets a FILE.bc, and then a FILE.job: the name of the module and cc1's arguments;
-or a FILE.failed: the name, and why there is no bitcode. Words in files are separated by '\\0'.
+is compiled, STAGE gets a FILE.bc, and then a FILE.job: the name of the module, what it becomes a
+part of, and cc1's arguments; or a FILE.failed: the former, and why there is no bitcode. Words in
+files are separated by '\\0'. A compile of which nothing could be written leaves an empty FILE.lost.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ def main(arguments: list[str]) -> int:
     try:
         _keep(stage, driver, words)
     except (OSError, ValueError):
+        _leave_mark(stage)
         return 1
     return 0
 
@@ -48,20 +50,33 @@ def _keep(stage: str, driver: str, words: list[str]) -> None:
     except _jobs.DriverError as error:
         planned = []
         name = os.path.relpath(words[-1], root)
-        _write(os.path.join(stage, f"{_now()}-{os.getpid()}.failed"), [name, str(error)])
+        _write(os.path.join(stage, f"{_now()}-{os.getpid()}.failed"), [name, name, str(error)])
     for number, job in enumerate(planned):
         # The order of names is that of compiles: of two, the later is what the build uses.
         stem = os.path.join(stage, f"{_now()}-{os.getpid()}-{number}")
-        name = os.path.relpath(job.name(words), root)
+        which = [os.path.relpath(path, root) for path in (job.name(), job.target or "-")]
+        if os.path.exists(job.source) and not os.path.isfile(job.source):
+            # Nobody would write to a FIFO again.
+            _write(f"{stem}.failed", [*which, f"{job.source}: is no regular file"])
+            continue
         command = [driver, *_cc1.to_bitcode(job.arguments, f"{stem}.bc", job.source)]
         status, printed = _run(command, scratch)
         if status == 0:
-            _write(f"{stem}.job", [name, *job.arguments])
+            _write(f"{stem}.job", [*which, *job.arguments])
         else:
             errors = [line for line in printed.splitlines() if "error:" in line]
             why = errors[0] if errors else f"clang ended with status {status}"
-            _write(f"{stem}.failed", [name, why])
+            _write(f"{stem}.failed", [*which, why])
     os.unlink(scratch)
+
+
+def _leave_mark(stage: str) -> None:
+    """An empty file, for which there is room on a full disk."""
+    try:
+        path = os.path.join(stage, f"{_now()}-{os.getpid()}.lost")
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    except OSError:
+        pass
 
 
 def _retry(stage: str, driver: str, words: list[str]) -> int:

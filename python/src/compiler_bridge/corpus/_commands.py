@@ -11,8 +11,9 @@ from pathlib import Path
 
 from . import _cc1, _jobs, _tools
 from ._errors import CorpusError
-from ._inputs import Input, file_stamp, relative, stamp
+from ._inputs import Input, check_regular, file_stamp, relative, stamp
 from ._journal import Entry
+from ._layout import is_native
 from ._tools import Toolchain
 from ._writer import CorpusWriter
 
@@ -31,13 +32,24 @@ class _Command:
 def inputs(path: Path, base: Path, tools: Toolchain, extra: list[str]) -> list[Input]:
     """One per entry; `extra` are further arguments of the driver, such as -Oz."""
     commands = [_command(path, number, each) for number, each in enumerate(_entries(path))]
-    return [_input(command, base, tools, extra) for command in commands]
+    counts: dict[str, int] = {}
+    found = []
+    for command in dict.fromkeys(commands):
+        name = _name(command, base)
+        # Not the arguments: with others it is the same entry, which has changed. Those that differ
+        # in nothing else are told apart by their order.
+        source = f"command {name} {stamp(str(command.directory), command.file)}"
+        counts[source] = counts.get(source, 0) + 1
+        if counts[source] > 1:
+            source = f"{source} {counts[source]}"
+        found.append(_input(command, name, source, tools, extra))
+    return found
 
 
 def _entries(path: Path) -> list[object]:
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise CorpusError(f"{path}: is no JSON: {error}") from None
     if not isinstance(entries, list):
         raise CorpusError(f"{path}: expected a list of commands, as of compile_commands.json")
@@ -66,18 +78,24 @@ def _command(path: Path, number: int, entry: object) -> _Command:
     return _Command(folder, tuple(words), file, output if isinstance(output, str) else None)
 
 
-def _input(command: _Command, base: Path, tools: Toolchain, extra: list[str]) -> Input:
+def _name(command: _Command, base: Path) -> str:
     words = command.words
     output = command.output
     if output is None and "-o" in words[:-1]:
         output = words[words.index("-o") + 1]
-    name = relative(command.directory / (output or f"{command.file}.o"), base)
-    source = f"command {name}"
+    return relative(command.directory / (output or f"{command.file}.o"), base)
+
+
+def _input(command: _Command, name: str, source: str, tools: Toolchain, extra: list[str]) -> Input:
+    words = command.words
     version = stamp(
         str(command.directory), *words, *extra, file_stamp(command.directory / command.file)
     )
 
     def add(writer: CorpusWriter) -> Entry:
+        for word in (str(command.directory), command.file, command.output or "", *words):
+            if not is_native(word):
+                raise CorpusError(f"has {word!r}, which nothing can be called")
         driver = tools.clangxx if "++" in os.path.basename(words[0]) else tools.clang
         with tempfile.TemporaryDirectory(prefix="cbridge-") as scratch:
             bitcode = Path(scratch) / "module.bc"
@@ -108,5 +126,7 @@ def compile_to_bitcode(
         what = "more than one source" if planned else "no source in C or C++"
         raise CorpusError(f"the command compiles {what}")
     job = planned[0]
+    if (cwd / job.source).exists():  # not in another -working-directory, and no standard input
+        check_regular(cwd / job.source)
     tools.run([driver, *_cc1.to_bitcode(job.arguments, str(bitcode), job.source)], cwd=cwd)
     return job.arguments

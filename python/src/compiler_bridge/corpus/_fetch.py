@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -24,6 +25,9 @@ from ._tools import Toolchain
 from ._writer import CorpusWriter
 
 LOGS = "logs"
+_NAME = re.compile(r"[a-z0-9][a-z0-9+.-]*")  # of Debian's policy; never a path
+# In each folder that we empty: whatever else has such a name is somebody's.
+_OURS = ".cbridge-fetch"
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class Fetch:
     sources: Path | None = None
     """A list of apt to use instead of the system's."""
     work: Path | None = None
-    """Where to unpack and build, and to leave it; none: in a folder that is removed."""
+    """Below which to unpack and build, and to leave it; none: in a folder that is removed."""
     without: Sequence[Path] = ()
     """Corpora whose modules this one must not have."""
     jobs: int = 1
@@ -56,6 +60,9 @@ class Package:
 
 def fetch_packages(what: Fetch, tools: Toolchain) -> Generator[Package, None, None]:
     """One after the other; first those that are there."""
+    for name in what.packages:
+        if not _NAME.fullmatch(name):
+            raise CorpusError(f"{name!r}: is no name of a Debian source package")
     with CorpusWriter(what.output, thinlto=False, without=what.without, tools=tools) as writer:
         version = stamp(*what.extra)
         names = dict.fromkeys(what.packages)
@@ -64,7 +71,7 @@ def fetch_packages(what: Fetch, tools: Toolchain) -> Generator[Package, None, No
         if not missing:
             return
         with _work_folder(what.work) as work:
-            apt = Apt(work / "apt", what.sources)
+            apt = Apt(own_folder(work / "apt"), what.sources)
             apt.update()
             progress = Progress("fetching", len(missing))
             try:
@@ -90,6 +97,29 @@ def _work_folder(path: Path | None) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def own_folder(path: Path) -> Path:
+    """Makes a folder whose contents are ours; refuses one that is there and has others."""
+    path.mkdir(parents=True, exist_ok=True)
+    mark = path / _OURS
+    if not mark.exists():
+        if any(path.iterdir()):
+            raise CorpusError(
+                f"{path}: was not made by cbridge corpus fetch; move it, or use another --work"
+            )
+        mark.touch()
+    return path
+
+
+def _emptied(path: Path) -> Path:
+    """Such a folder, without what an earlier run has left there."""
+    for each in own_folder(path).iterdir():
+        if each.is_dir() and not each.is_symlink():
+            shutil.rmtree(each)
+        elif each.name != _OURS:  # the last to go, whatever ends us
+            each.unlink()
+    return path
+
+
 def _package(
     name: str,
     what: Fetch,
@@ -100,13 +130,12 @@ def _package(
     version: str,
 ) -> Package:
     source = f"package {name}"
-    folder = work / name
+    folder = work / "src" / name
     # What a killed build has left: of which package, nobody knows.
     stage = writer.directory / _build.STAGE
     try:
-        for leftover in (folder, stage):
-            shutil.rmtree(leftover, ignore_errors=True)
-        unpacked = apt.source(name, folder)
+        shutil.rmtree(stage, ignore_errors=True)
+        unpacked = apt.source(name, _emptied(folder))
         settle(unpacked)
         build = Build(unpacked, f"{name}/", what.extra, what.jobs)
         trouble = _run_steps(name, what, writer, tools, build)

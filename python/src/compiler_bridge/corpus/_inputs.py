@@ -11,6 +11,7 @@ from pathlib import Path
 
 from .._progress import Progress
 from .._workers import for_each
+from ._errors import CorpusError
 from ._journal import DUPLICATE, KEPT, SKIPPED, Entry
 from ._writer import CorpusWriter
 
@@ -63,6 +64,8 @@ def add_all(title: str, writer: CorpusWriter, inputs: Sequence[Input], jobs: int
         entry = writer.attempt(each.name, each.source, each.stamp, add, rank)
         return None if entry is None else entry.source
 
+    for each in inputs:
+        writer.reserve(each.source, each.name)
     tally = Tally()
     # A module that was kept may have become the duplicate of one that came later.
     progress = Progress(title, len(inputs))
@@ -73,16 +76,23 @@ def add_all(title: str, writer: CorpusWriter, inputs: Sequence[Input], jobs: int
 
 
 def stamp(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()[:16]
+    return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 def file_stamp(path: str | os.PathLike[str]) -> str:
     """Changes when a file does; empty if there is none."""
     try:
         status = os.stat(path)
-    except OSError:
+    except (OSError, ValueError):
         return ""
     return f"{status.st_size}.{status.st_mtime_ns}"
+
+
+def check_regular(path: Path) -> None:
+    """Who reads a FIFO waits for somebody to write to it; a device may never end."""
+    if not path.is_file():
+        why = "is no regular file" if path.exists() else "there is no such file"
+        raise CorpusError(f"{path}: {why}")
 
 
 def relative(path: str | os.PathLike[str], base: Path) -> str:

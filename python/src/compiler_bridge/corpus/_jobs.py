@@ -22,19 +22,19 @@ _LANGUAGES = ("c", "c++", "cpp-output", "c++-cpp-output", "objective-c", "object
 
 
 class Job:
-    """A source that is compiled: cc1's arguments, the source, and where its object goes."""
+    """A source that is compiled: cc1's arguments, the source, where cc1's output goes, and what
+    becomes of that: the program, or the same."""
 
-    def __init__(self, arguments: list[str], source: str, output: str) -> None:
+    def __init__(self, arguments: list[str], source: str, output: str, target: str) -> None:
         self.arguments = arguments
         self.source = source
         self.output = output
+        self.target = target
 
-    def name(self, words: list[str]) -> str:
-        """The object's name if the command line, or its default, has it: else it is temporary, and
-        the source's name is told."""
-        stem = self.source.rpartition("/")[2].rpartition(".")[0]
-        given = self.output in words or self.output in (f"{stem}.o", f"{stem}.s", f"{stem}.bc")
-        if given and self.output not in ("-", "/dev/null"):
+    def name(self) -> str:
+        """The object's name, or the source's if that is temporary, or none."""
+        is_file = not self.output.startswith("-") and self.output != "/dev/null"
+        if is_file and self.output == self.target:
             return self.output
         return "stdin.o" if self.source == "-" else f"{self.source}.o"
 
@@ -63,32 +63,51 @@ def plan(ask: Ask, words: list[str]) -> tuple[list[Job], list[str]]:
 
 def jobs(printed: str, languages: tuple[str, ...] = _LANGUAGES) -> list[Job]:
     found = []
-    for line in printed.splitlines():
-        words = _unquoted(line)
+    commands = _commands(printed)
+    for number, words in enumerate(commands):
         if len(words) < 2 or words[1] != "-cc1" or not any(word in _COMPILED for word in words):
             continue
         options, inputs = _cc1.options(words[1:])
         values = {option[0]: option[-1] for option in options}
         if values.get("-x") in languages and inputs:
-            found.append(Job(words[1:], inputs[-1], values.get("-o", "-")))
+            output = values.get("-o", "-")
+            target = _target(output, commands[number + 1 :])
+            found.append(Job(words[1:], inputs[-1], output, target))
     return found
 
 
-def _unquoted(line: str) -> list[str]:
-    """The words of a line of `-###`: each in double quotes, what is special after a backslash."""
-    if not line.startswith(' "'):
-        return []
-    words = []
+def _target(output: str, commands: list[list[str]]) -> str:
+    """What later commands, of assembler and linker, make of an output; it, if they do not have it.
+
+    Here arguments in response files have been read, by clang.
+    """
+    for words in commands:
+        if output in words:
+            output = words[words.index("-o") + 1] if "-o" in words[:-1] else ""
+    return output
+
+
+def _commands(printed: str) -> list[list[str]]:
+    """The words of the lines of `-###` that are commands: each in double quotes, what is special
+    after a backslash. A word may have line breaks."""
+    found: list[list[str]] = []
     word: list[str] | None = None
-    characters = iter(line)
-    for character in characters:
-        if character == '"':
-            if word is not None:
-                words.append("".join(word))
-            word = [] if word is None else None
-        elif word is not None:
-            word.append(next(characters, "") if character == "\\" else character)
-    return words
+    for line in printed.split("\n"):
+        if word is not None:
+            word.append("\n")
+        elif line.startswith(' "'):
+            found.append([])
+        else:
+            continue
+        characters = iter(line)
+        for character in characters:
+            if character == '"':
+                if word is not None:
+                    found[-1].append("".join(word))
+                word = [] if word is None else None
+            elif word is not None:
+                word.append(next(characters, "") if character == "\\" else character)
+    return found
 
 
 def unknown(printed: str, words: list[str]) -> list[str]:

@@ -6,9 +6,11 @@ run leaves at most half a line behind, which is dropped.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -58,7 +60,7 @@ def _parse(line: bytes) -> Entry | None:
     try:
         fields = json.loads(line)
         entry = Entry(**fields)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None
     return entry if all(isinstance(each, str) for each in fields.values()) else None
 
@@ -67,7 +69,7 @@ class Journal:
     """Open to write, by one process at a time."""
 
     def __init__(self, directory: Path) -> None:
-        path = directory / JOURNAL
+        self._path = path = directory / JOURNAL
         self._file: BinaryIO = open(path, "ab")  # noqa: SIM115 - closed by close()
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -78,18 +80,31 @@ class Journal:
             self._file.write(b"\n")
 
     def write(self, entry: Entry) -> None:
-        self._file.write(json.dumps(asdict(entry)).encode() + b"\n")
-        self._file.flush()
+        with _naming(self._path):
+            self._file.write(json.dumps(asdict(entry)).encode() + b"\n")
+            self._file.flush()
 
     def close(self) -> None:
-        self._file.close()
+        with _naming(self._path):
+            self._file.close()
 
 
 def replace(path: Path, content: bytes) -> None:
     """Writes a file whole or not at all."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_bytes(content)
+        with _naming(path):
+            temporary.write_bytes(content)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """An error of a write, such as that the disk is full, does not say where."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise

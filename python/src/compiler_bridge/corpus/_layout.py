@@ -100,7 +100,7 @@ class Corpus:
             raise CorpusError(f"{file}: is no text in UTF-8") from None
         try:
             description = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise CorpusError(f"{file}: is no JSON: {error}") from None
         if not isinstance(description, dict):
             raise CorpusError(f"{file}: expected an object")
@@ -114,7 +114,7 @@ class Corpus:
         if not isinstance(thinlto, bool):
             raise CorpusError(f"{file}: 'has_thinlto' is neither true nor false")
         override = _words(file, description, "global_command_override")
-        return Corpus(path, thinlto, override, names)
+        return Corpus(path, thinlto, override, tuple(dict.fromkeys(names)))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -137,4 +137,15 @@ def _words(file: Path, description: dict[str, object], key: str) -> tuple[str, .
     words = description[key]
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise CorpusError(f"{file}: {key!r} is no list of strings")
+    for word in words:
+        if not is_native(word):
+            raise CorpusError(f"{file}: {key!r} has {word!r}, which nothing can be called")
     return tuple(words)
+
+
+def is_native(text: str) -> bool:
+    """Whether a file can be called so, or an argument be it."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False

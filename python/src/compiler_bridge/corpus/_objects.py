@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ._errors import CorpusError
-from ._inputs import Input, file_stamp, relative
+from ._inputs import Input, check_regular, file_stamp, relative
 from ._journal import Entry
 from ._tools import Toolchain, ToolError
 from ._writer import CorpusWriter
@@ -77,6 +77,8 @@ def inputs(files: Iterable[Path], settings: Settings) -> list[Input]:
 
 
 def _magic(path: Path) -> bytes:
+    if not path.is_file():
+        return b""
     try:
         with open(path, "rb") as file:
             return file.read(8)
@@ -144,8 +146,7 @@ def _input(name: str, path: Path, get: Callable[[Path], Path], settings: Setting
     source = f"object {name}"
 
     def add(writer: CorpusWriter) -> Entry:
-        if not path.exists():
-            raise CorpusError(f"{path}: there is no such file")
+        check_regular(path)
         with tempfile.TemporaryDirectory(prefix="cbridge-") as folder:
             scratch = Path(folder)
             bitcode, command = sections(get(scratch), scratch, settings.tools)
@@ -200,7 +201,7 @@ def thinlto_index(command: list[str], base: Path) -> Path | None:
 def are_thinlto(found: Iterable[Path], tools: Toolchain) -> bool:
     """Whether objects are of a distributed ThinLTO build, by the first that has bitcode."""
     for path in found:
-        if _magic(path) in (_ARCHIVE_MAGIC, _THIN_ARCHIVE_MAGIC):
+        if not path.is_file() or _magic(path) in (_ARCHIVE_MAGIC, _THIN_ARCHIVE_MAGIC):
             continue
         with tempfile.TemporaryDirectory(prefix="cbridge-") as scratch:
             try:

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from ._errors import CorpusError
-from ._inputs import Input, file_stamp, relative
+from ._inputs import Input, check_regular, file_stamp, relative
 from ._journal import Entry
 from ._writer import CorpusWriter
 
@@ -40,6 +40,8 @@ def _input(path: Path, base: Path) -> Input:
     def add(writer: CorpusWriter) -> Entry:
         if not index.exists():
             raise CorpusError(f"has no {index.name}; link with -Wl,--thinlto-emit-index-files")
+        for each in (path, index):
+            check_regular(each)
         return writer.add(name, path, thinlto_index=index, source=source, stamp=version)
 
     return Input(name, source, version, add)

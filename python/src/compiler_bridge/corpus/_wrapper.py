@@ -14,7 +14,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from . import _capture
+from . import _capture, _journal
 from ._tools import Toolchain
 
 _NAMES = ("cc", "c89", "c99", "gcc", "clang", "c++", "g++", "clang++")
@@ -43,7 +43,7 @@ capture() {
 
 # What only tries the compiler is none of the program, and gets an honest answer.
 case $PWD/ in
-  */CMakeFiles/* | */meson-private/* | */.conf_check_*/*) exec "$driver" "$@" ;;
+  */CMakeFiles/* | */meson-private/* | */.conf_check_*/* | */conftest.dir/*) exec "$driver" "$@" ;;
 esac
 keep='' stdin='' before='' only=''
 for word do
@@ -56,8 +56,9 @@ for word do
   before=$word
   case $word in
     -cc1 | -cc1as | '-###' | --version | /dev/null) exec "$driver" "$@" ;;
-    *conftest* | *CMakeScratch* | *CMakeTmp* | */CMakeFiles/*/CompilerId* | *meson-private* | \\
-      *_configtest*) exec "$driver" "$@" ;;
+    conftest.* | ./conftest.* | "$PWD"/conftest.* | conftest[0-9].* | _configtest.* | \\
+      *CMakeScratch* | *CMakeTmp* | */CMakeFiles/*/CompilerId* | *meson-private*) \\
+      exec "$driver" "$@" ;;
     -E | -M | -MM | -fsyntax-only) only=1 ;;
     -) keep=1 stdin=1 ;;
     *.c | *.cc | *.cp | *.cpp | *.cxx | *.c++ | *.CPP | *.C | *.i | *.ii | @* | -x*) keep=1 ;;
@@ -89,7 +90,7 @@ def write(folder: Path, stage: Path, tools: Toolchain, root: Path, extra: list[s
     """Puts the wrappers into a folder; they keep what they compile in `stage`."""
     folder.mkdir(parents=True, exist_ok=True)
     stage.mkdir(parents=True, exist_ok=True)
-    (stage / "settings").write_bytes(_capture.settings(str(root), extra))
+    _journal.replace(stage / "settings", _capture.settings(str(root), extra))
     values = {
         "CC": tools.clang,
         "CXX": tools.clangxx,
@@ -100,7 +101,7 @@ def write(folder: Path, stage: Path, tools: Toolchain, root: Path, extra: list[s
     script = re.sub(r"@([A-Z]+)@", lambda name: shlex.quote(values[name.group(1)]), _SCRIPT)
     for name in sorted({*_NAMES, *_installed()}):
         path = folder / name
-        path.write_text(script, encoding="utf-8", errors="surrogateescape")
+        _journal.replace(path, os.fsencode(script))
         path.chmod(0o755)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
-import shutil
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -60,6 +60,8 @@ class CorpusWriter:
         self._override = None if override is None else tuple(override)
         self._lock = threading.Lock()
         self._ranks: dict[str, int] = {}
+        self._reserved: dict[str, str] = {}  # source -> name
+        self._spoken_for: set[str] = set()
         self._journal = Journal(self.directory)
         try:
             self._elsewhere = self._modules_of(without)
@@ -149,6 +151,8 @@ class CorpusWriter:
         if (thinlto_index is not None) != self.thinlto:
             has = "has no" if self.thinlto else "has a"
             raise CorpusError(f"{name}: {has} ThinLTO index")
+        if "\n" in name:  # lists of modules have a line for each
+            raise CorpusError("its name has a line break")
         fingerprint = self._fingerprint(bitcode, list(command))
         source = source if source is not None else f"module {name}"
         with self._lock:
@@ -167,7 +171,7 @@ class CorpusWriter:
             elif original is not None:
                 entry = Entry(source, stamp, DUPLICATE, original, name)
             else:
-                entry = Entry(source, stamp, KEPT, self._free_name(name), fingerprint)
+                entry = Entry(source, stamp, KEPT, self._name(source, name), fingerprint)
                 self._store(entry.name, bitcode, command, thinlto_index)
             if entry.result == KEPT:
                 self._names[entry.name] = entry
@@ -177,9 +181,22 @@ class CorpusWriter:
                 self._save()
         return entry
 
+    def reserve(self, source: str, name: str) -> None:
+        """Gives an input the name that its module will have, `name` or `name~2`: in the order of
+        these calls, whichever thread adds its module first."""
+        with self._lock:
+            before = self._entries.get(source)
+            if before is not None and before.result == KEPT:
+                name = before.name
+            else:
+                name = self._free_name(name)
+            self._reserved[source] = name
+            self._spoken_for.add(name)
+
     def skip(self, name: str, why: str, *, source: str | None = None, stamp: str = "") -> Entry:
         """Notes that a module is broken."""
-        entry = Entry(source if source is not None else f"module {name}", stamp, SKIPPED, name, why)
+        source = source if source is not None else f"module {name}"
+        entry = Entry(source, stamp, SKIPPED, _printable(name), _printable(why))
         with self._lock:
             self._forget(entry.source)
             self._note(entry)
@@ -227,7 +244,7 @@ class CorpusWriter:
             if each.result == DUPLICATE and each.name == other.name
         ]
         self._forget(other.source)
-        entry = replace(entry, name=self._free_name(entry.name))
+        entry = replace(entry, name=self._name(entry.source, entry.name))
         self._note(Entry(other.source, other.stamp, DUPLICATE, entry.name, other.name))
         for each in equal:
             self._note(replace(each, name=entry.name))
@@ -248,27 +265,33 @@ class CorpusWriter:
             self._file(entry.name, suffix).unlink(missing_ok=True)
         self._drop_orphans(set(self._names))
 
+    def _name(self, source: str, wanted: str) -> str:
+        return self._reserved.get(source) or self._free_name(wanted)
+
     def _free_name(self, wanted: str) -> str:
         """Inside the corpus, and no other module's."""
         parts = [part for part in wanted.split("/") if part not in ("", ".", "..")]
         name = "/".join(parts) or "module"
         number = 1
         free = name
-        while free in self._names or self._file(free, ".bc").exists():
+        while self._is_taken(free):
             number += 1
             free = f"{name}~{number}"
         return free
+
+    def _is_taken(self, name: str) -> bool:
+        return name in self._names or name in self._spoken_for or self._file(name, ".bc").exists()
 
     def _store(
         self, name: str, bitcode: Path, command: Sequence[str], thinlto_index: Path | None
     ) -> None:
         self._file(name, ".bc").parent.mkdir(parents=True, exist_ok=True)
         if thinlto_index is not None:
-            _copy(thinlto_index, self._file(name, ".thinlto.bc"))
+            _journal.replace(self._file(name, ".thinlto.bc"), thinlto_index.read_bytes())
         if self._override is None:
             words = ["-cc1", "-emit-obj", *_cc1.code_generation(list(command))]
             _journal.replace(self._file(name, ".cmd"), b"\0".join(map(os.fsencode, words)))
-        _copy(bitcode, self._file(name, ".bc"))
+        _journal.replace(self._file(name, ".bc"), bitcode.read_bytes())
 
     def _fingerprint(self, bitcode: Path, command: list[str]) -> str:
         """Equal for modules that differ in no more than the names of their files."""
@@ -294,16 +317,15 @@ class CorpusWriter:
 
     def close(self) -> None:
         """Writes the description and the list of what was skipped."""
-        with self._lock:
+        with self._lock, contextlib.closing(self._journal):
             self._save()
             skipped = [entry for entry in self._entries.values() if entry.result == SKIPPED]
             lines = sorted(f"{entry.name}: {entry.detail}\n" for entry in skipped)
             path = self.directory / SKIPPED_FILE
             if lines:
-                _journal.replace(path, "".join(lines).encode(errors="surrogateescape"))
+                _journal.replace(path, "".join(lines).encode(errors="backslashreplace"))
             else:
                 path.unlink(missing_ok=True)
-            self._journal.close()
 
     def __enter__(self) -> CorpusWriter:
         return self
@@ -317,10 +339,8 @@ class CorpusWriter:
         self.close()
 
 
-def _copy(source: Path, target: Path) -> None:
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        shutil.copyfile(source, temporary)
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+def _printable(text: str) -> str:
+    """On one line: names of files can have anything."""
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )
