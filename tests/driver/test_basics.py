@@ -131,6 +131,14 @@ class Basics(DriverTest):
         done = self.driver("@none.txt")
         self.assertEqual(done.stderr, self.clang("@none.txt").stderr)
 
+    def test_response_files_with_a_byte_order_mark(self) -> None:
+        self.write("ours.txt", "\ufeff-O2 --cbridge-evict=constant:1 -c pressure.c\n")
+        self.assertIn(
+            "evict model: constant:1\n", self.good("@ours.txt", "--cbridge-version").stdout
+        )
+        self.good("@ours.txt", "--cbridge-evict=", "-o", "ours.o")
+        self.assert_same_object("ours.o", "-O2", "-c", "pressure.c")
+
     def test_response_files_reach_clang_as_they_are(self) -> None:
         mine = self.write("mine/clang", '#!/bin/sh\necho "mine: $*"\n', executable=True)
         self.write("plain.txt", "-O2\n")
