@@ -150,6 +150,18 @@ class Failures(DriverTest):
                 self.assertEqual(code, 0, closed)
                 (self.folder / "closed.o").unlink()
 
+    def test_a_record_that_cannot_be_written(self) -> None:
+        for option in ("evict", "priority"):
+            self.fell_back(
+                *(
+                    f"--cbridge-{option}=testpolicy:random?record=/proc/nope/",
+                    "-O2",
+                    "-c",
+                    "pressure.c",
+                ),
+                why=rf"{option} model '.*': cannot record to /proc/nope",
+            )
+
     def test_output_that_cannot_be_written(self) -> None:
         code = self.shell("testpolicy:random -O2 -S pressure.c -o - >/dev/full")
         self.assertEqual(code, 1)

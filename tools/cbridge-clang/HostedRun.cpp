@@ -212,13 +212,17 @@ HostedRun::Outcome Session::show() {
       Good.Shown = false;
       Good.Notes.push_back(S.message());
     }
-  for (size_t I = 0; I < Reports.size(); ++I)
-    if (const Report &R = Reports[I]; R.Replaced != 0)
-      Good.Notes.push_back(nameOf(What.Models[I]) + ": " +
-                           std::to_string(R.Replaced) + " of " +
+  for (size_t I = 0; I < Reports.size(); ++I) {
+    const Report &R = Reports[I];
+    std::string Name = nameOf(What.Models[I]) + ": ";
+    if (R.Replaced != 0)
+      Good.Notes.push_back(Name + std::to_string(R.Replaced) + " of " +
                            std::to_string(R.Decisions + R.Replaced) +
                            " decisions were not legal, such as " + R.Illegal +
                            "; defaults were taken instead");
+    if (!R.NotRecorded.empty())
+      Good.Notes.push_back(Name + R.NotRecorded);
+  }
   return Good;
 }
 
