@@ -135,7 +135,19 @@ int execPlain(const Clang &Compiler, const std::vector<std::string> &Argv) {
   return fail(execute(Compiler.Path, Argv).message());
 }
 
+/// Whether what we have taken for clang has started us again.
+bool startedByItself() {
+  constexpr char Variable[] = "CBRIDGE_CLANG_STARTED_BY";
+  const char *By = std::getenv(Variable);
+  pid_t Id = By ? std::atoi(By) : 0;
+  ::setenv(Variable, std::to_string(::getpid()).c_str(), 1);
+  return Id > 0 && (Id == ::getpid() || Id == ::getppid());
+}
+
 int run(CommandLine Line) {
+  if (startedByItself())
+    return fail("what is named as clang in CBRIDGE_CLANG or PATH starts "
+                "cbridge-clang again");
   Expected<Clang> Compiler = findClang(Line.IsCxx);
   if (!Compiler)
     return fail(Compiler.status().message());
