@@ -224,6 +224,13 @@ class Regalloc(DriverTest):
         )
         self.assert_same_object("ours.o", *option, "-O2", "-c", "pressure.c")
 
+    def test_standard_output_is_no_input(self) -> None:
+        for output in (["--output", "-"], ["--output=-"], ["-o-"]):
+            ours = self.good(
+                f"--cbridge-evict={RANDOM}5", "-O2", "-S", "pressure.c", *output
+            ).stdout
+            self.assertRegex(ours, r"(?m)^main:")
+
     def test_modules_beside_the_program(self) -> None:
         for programs, modules in (
             ("package/bin", "package/lib"),
