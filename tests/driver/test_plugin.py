@@ -121,6 +121,11 @@ class Plugin(DriverTest):
             linked = self.models_of_plugin()[compiled:]
             self.assertGreaterEqual(len(linked), 1, kind)
             self.assertEqual(set(linked), {MODEL})
+        # A comma in its path is no end of it.
+        self.ours = installed(self.folder / "a,b", "bin", "lib/compiler-bridge")
+        self.log.unlink()
+        self.good(option, "-O2", "-flto", "-fuse-ld=lld", "lto.o", "-o", "program")
+        self.assertEqual(set(self.models_of_plugin()), {MODEL})
         # lld optimizes nothing here, and is told nothing.
         self.clang("-c", "pressure.c", "-o", "object.o")
         self.good(option, "-fuse-ld=lld", "object.o", "-o", "program")

@@ -103,7 +103,8 @@ std::vector<std::string> inlineOptions(CommandLine &Line,
   std::vector<std::string> Options = {"--start-no-unused-arguments",
                                       "-fpass-plugin=" + *Plugin};
   if (Call.LinksLtoByLld) // clang does not tell lld
-    Options.push_back("-Wl,--load-pass-plugin=" + *Plugin);
+    Options.insert(Options.end(),
+                   {"-Xlinker", "--load-pass-plugin=" + *Plugin});
   Options.push_back("--end-no-unused-arguments");
   return Options;
 }
