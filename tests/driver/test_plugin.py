@@ -64,6 +64,15 @@ class Plugin(DriverTest):
         )
         self.assert_same_object("ours.o", "-O2", "-c", "pressure.c")
 
+    def test_heuristic_is_plain(self) -> None:
+        call = ["-O2", "-grecord-command-line", "-c", "pressure.c"]
+        self.good("--cbridge-inline=heuristic:", *call, "-o", "plain.out")
+        ours = self.read("plain.out")
+        self.clang(*call, "-o", "plain.out")
+        self.assertEqual(ours, self.read("plain.out"))
+        self.good("--cbridge-inline=heuristic:?record=logs/", *call)
+        self.assertEqual(self.models_of_plugin(), ["heuristic:?record=logs/"])
+
     def test_options_count_more_than_the_environment(self) -> None:
         self.good("-O2", "-c", "pressure.c", CBRIDGE_INLINE_MODEL=MODEL)
         self.good(

@@ -86,7 +86,7 @@ void checkModels(CommandLine &Line, const Clang &Compiler) {
              Runner->scheme() == "heuristic")
       dropModel(Line, Each.K,
                 "LLVM's own decisions of this kind cannot be recorded");
-    else if (Each.K != Kind::Inline && Runner->scheme() == "heuristic")
+    else if (!Runner->has("record") && Runner->scheme() == "heuristic")
       Line.dropModel(Each.K); // LLVM's own, and nothing to say about it
   }
 }
