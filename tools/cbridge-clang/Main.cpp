@@ -179,6 +179,8 @@ int run(CommandLine Line) {
       continue;
     if (Chosen)
       dropModel(Line, K, "options of LLVM choose an advisor already");
+    else if (Call.EmbedsBitcode)
+      dropModel(Line, K, "-fembed-bitcode allows no options of LLVM");
     else
       Run.Models.push_back({K, Line.model(K)});
   }
