@@ -88,6 +88,14 @@ class Plugin(DriverTest):
         )
         self.assertEqual((done.returncode, done.stderr), (3, ""))
 
+    def test_folders_of_a_clang_that_fails_go(self) -> None:
+        fake = self.fake_clang(with_model='mkdir -p "$TMPDIR/a/b"; echo >"$TMPDIR/a/b/c"; exit 1')
+        self.fell_back(
+            *(f"--cbridge-inline={MODEL}", "-O2", "-c", "x.c"),
+            why="clang failed",
+            CBRIDGE_CLANG=fake,
+        )
+
     def test_errors_are_clangs(self) -> None:
         self.write("wrong.c", "int f(void) { return x; }\n")
         ours = self.driver(f"--cbridge-inline={MODEL}", "-O2", "-c", "wrong.c")
