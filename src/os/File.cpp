@@ -190,8 +190,14 @@ Expected<std::string> makePrivateDirectory() {
 
 void removeDirectory(const std::string &Path) {
   if (DIR *Files = ::opendir(Path.c_str())) {
-    while (const dirent *Each = ::readdir(Files))
-      ::unlinkat(::dirfd(Files), Each->d_name, 0);
+    while (const dirent *Each = ::readdir(Files)) {
+      std::string Name = Each->d_name;
+      if (Name == "." || Name == "..")
+        continue;
+      Name.insert(0, Path + "/");
+      if (::unlink(Name.c_str()) != 0 && errno == EISDIR)
+        removeDirectory(Name);
+    }
     ::closedir(Files);
   }
   ::rmdir(Path.c_str());

@@ -96,7 +96,7 @@ uint64_t processMark();
 
 /// A directory that only this user can enter, made under TMPDIR.
 Expected<std::string> makePrivateDirectory();
-/// Removes a directory of ours and the files in it.
+/// Removes a directory of ours and all that is in it.
 void removeDirectory(const std::string &Path);
 
 } // namespace cbridge::os

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import unittest
+from pathlib import Path
 
 from _driver import CBRIDGE, DRIVER, DriverTest, installed
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "python/scripts"
 
 
 class Basics(DriverTest):
@@ -102,6 +106,43 @@ class Basics(DriverTest):
         (self.folder / "trap" / "clang-19").symlink_to("ccache")
         self.good("-c", "pressure.c", PATH=path)
 
+    def script(self) -> Path:
+        """That of the wheel, in a virtual environment."""
+        package = self.folder / "venv/lib/python3.11/site-packages/compiler_bridge"
+        installed(package, "bin", None)
+        (self.folder / "venv/bin").mkdir()
+        for name in ("cbridge-clang", "cbridge-clang++"):
+            shutil.copy(SCRIPTS / name, self.folder / "venv/bin")
+        return self.folder / "venv/bin/cbridge-clang"
+
+    def test_never_starts_itself_through_a_script(self) -> None:
+        script = self.script()
+        (self.folder / "trap").mkdir()
+        (self.folder / "trap/clang-19").symlink_to(script)
+        path = f"{self.folder}/trap:{self.environment['PATH']}"
+        for driver in (script, DRIVER):
+            done = self.run_program(driver, "-c", "pressure.c", PATH=path)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            done = self.run_program(driver, "-c", "pressure.c", CBRIDGE_CLANG=str(script))
+            self.assertIn("is this program, not clang", done.stderr)
+        for how in ("exec ", ""):
+            other = self.write("mine/clang", f'#!/bin/sh\n{how}{DRIVER} "$@"\n', executable=True)
+            for model in ("", "constant:1"):
+                done = self.driver(
+                    f"--cbridge-inline={model}", "-c", "pressure.c", CBRIDGE_CLANG=str(other)
+                )
+                self.assertEqual(done.returncode, 2)
+                self.assertIn("starts cbridge-clang again", done.stderr)
+
+    def test_the_script_needs_no_path(self) -> None:
+        script = self.script()
+        clang = shutil.which("clang-19") or ""
+        (self.folder / "link").symlink_to(script)
+        for driver in (script, self.folder / "link", "venv/bin/cbridge-clang++"):
+            done = self.run_program(driver, "-c", "pressure.c", PATH="", CBRIDGE_CLANG=clang)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn("cbridge-clang", done.stderr)
+
     def test_no_clang_in_path(self) -> None:
         if os.path.exists("/usr/lib/llvm-19/bin/clang"):
             self.good("-c", "pressure.c", PATH="/nowhere")
@@ -130,6 +171,14 @@ class Basics(DriverTest):
         self.assert_same_object("ours.o", "@plain.txt")
         done = self.driver("@none.txt")
         self.assertEqual(done.stderr, self.clang("@none.txt").stderr)
+
+    def test_response_files_with_a_byte_order_mark(self) -> None:
+        self.write("ours.txt", "\ufeff-O2 --cbridge-evict=constant:1 -c pressure.c\n")
+        self.assertIn(
+            "evict model: constant:1\n", self.good("@ours.txt", "--cbridge-version").stdout
+        )
+        self.good("@ours.txt", "--cbridge-evict=", "-o", "ours.o")
+        self.assert_same_object("ours.o", "-O2", "-c", "pressure.c")
 
     def test_response_files_reach_clang_as_they_are(self) -> None:
         mine = self.write("mine/clang", '#!/bin/sh\necho "mine: $*"\n', executable=True)

@@ -224,6 +224,22 @@ class Regalloc(DriverTest):
         )
         self.assert_same_object("ours.o", *option, "-O2", "-c", "pressure.c")
 
+    def test_embedded_bitcode_allows_no_options_of_llvm(self) -> None:
+        for kind in ("", "=all", "=bitcode"):
+            call = [f"-fembed-bitcode{kind}", "-O2", "-c", "pressure.c"]
+            self.fell_back(
+                f"--cbridge-evict={RANDOM}1", *call, "-o", "ours.o", why="-fembed-bitcode allows no"
+            )
+            self.assert_same_object("ours.o", *call)
+        self.good(f"--cbridge-evict={RANDOM}1", "-fembed-bitcode=marker", *call[1:])
+
+    def test_standard_output_is_no_input(self) -> None:
+        for output in (["--output", "-"], ["--output=-"], ["-o-"]):
+            ours = self.good(
+                f"--cbridge-evict={RANDOM}5", "-O2", "-S", "pressure.c", *output
+            ).stdout
+            self.assertRegex(ours, r"(?m)^main:")
+
     def test_modules_beside_the_program(self) -> None:
         for programs, modules in (
             ("package/bin", "package/lib"),

@@ -10,7 +10,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from _driver import DRIVER, DriverTest
+from _driver import DRIVER, DriverTest, installed
 
 
 class Signals(DriverTest):
@@ -93,6 +93,31 @@ class Signals(DriverTest):
             self.wait_for(running)
             process.communicate(timeout=30)
             self.assert_nothing_left()
+
+    def test_while_clang_inlines_or_is_run_again(self) -> None:
+        """No model asks us anything, and clang is a script that waits, with a plugin or without."""
+        ours = installed(self.folder / "there", "bin", "lib/compiler-bridge")
+        told = self.folder / "told"
+        os.mkfifo(told)
+        wait = f"echo >{told}; exec sleep 1000"
+        for with_plugin in (wait, "exit 1"):
+            text = f"#!/bin/sh\ncase $* in *pass-plugin*) {with_plugin} ;; esac\n{wait}\n"
+            fake = self.write("fake/clang-19", text, executable=True)
+            for by in (signal.SIGTERM, signal.SIGKILL):
+                process = subprocess.Popen(
+                    [ours, "--cbridge-inline=constant:1", "-O2", "-c", "pressure.c"],
+                    cwd=self.folder,
+                    env=self.environment | {"CBRIDGE_CLANG": str(fake)},
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+                told.read_bytes()
+                running = [os.pidfd_open(number) for number in self.processes()]
+                process.send_signal(by)
+                self.wait_for(running)
+                self.assert_gone(process, by)
+                self.assert_nothing_left()
 
     def test_the_models_process_is_killed(self) -> None:
         process = self.start("-c", "pressure.c")

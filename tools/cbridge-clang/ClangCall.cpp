@@ -34,7 +34,6 @@ bool stopsEarly(std::string_view Word) {
       "-M",
       "-MM",
       "-###",
-      "-emit-llvm",
       "-fsyntax-only",
       "--analyze",
       "-emit-ast",
@@ -52,44 +51,68 @@ bool stopsEarly(std::string_view Word) {
          startsWith(Word, "--print-") || startsWith(Word, "--autocomplete=");
 }
 
-/// Options whose value is the next word.
-bool takesNext(std::string_view Word) {
-  static constexpr std::string_view Options[] = {"-o",
-                                                 "-I",
-                                                 "-D",
-                                                 "-U",
-                                                 "-L",
-                                                 "-l",
-                                                 "-B",
-                                                 "-F",
-                                                 "-T",
-                                                 "-u",
-                                                 "-z",
-                                                 "-e",
-                                                 "-G",
-                                                 "-MF",
-                                                 "-MT",
-                                                 "-MQ",
-                                                 "-MJ",
-                                                 "-include",
-                                                 "-imacros",
-                                                 "-isystem",
-                                                 "-iquote",
-                                                 "-isysroot",
-                                                 "-idirafter",
-                                                 "-Xclang",
-                                                 "-Xlinker",
-                                                 "-Xassembler",
-                                                 "-target",
-                                                 "-iwithprefix",
-                                                 "-include-pch",
-                                                 "-arch",
-                                                 "-mllvm",
-                                                 "--param",
-                                                 "-rpath",
-                                                 "--sysroot",
-                                                 "-Xpreprocessor"};
-  return isOneOf(Word, Options);
+bool isWordOf(std::string_view Word, std::string_view List) {
+  return List.find(" " + std::string(Word) + " ") != List.npos;
+}
+
+/// How many words behind an option are its values, as clang 19 has it.
+size_t valuesAfter(std::string_view Option) {
+  static constexpr std::string_view One =
+      " --CLASSPATH --analyzer-output --assert --bootclasspath --classpath"
+      " --config --define-macro --dyld-prefix --encoding --extdirs --for-linker"
+      " --force-link --imacros --include --include-directory"
+      " --include-directory-after --include-prefix --include-with-prefix"
+      " --include-with-prefix-after --include-with-prefix-before --language"
+      " --library-directory --mhwdiv --no-system-header-prefix --output"
+      " --output-class-directory --param --prefix --print-file-name"
+      " --print-prog-name --resource --rtlib --serialize-diagnostics --std"
+      " --stdlib --sysroot --system-header-prefix --undefine-macro --vfsoverlay"
+      " -A -B -D -F -G -I -L -MF -MJ -MQ -MT -T -U -V -Xanalyzer -Xassembler"
+      " -Xclang -Xcuda-fatbinary -Xcuda-ptxas -Xlinker"
+      " -Xmicrosoft-visualc-tools-root -Xmicrosoft-visualc-tools-version"
+      " -Xmicrosoft-windows-sdk-root -Xmicrosoft-windows-sdk-version"
+      " -Xmicrosoft-windows-sys-root -Xoffload-linker -Xpreprocessor"
+      " -Zlinker-input -alias_list -allowable_client -arch -arch_only"
+      " -arcmt-migrate-report-output -b -bundle_loader -ccc-arcmt-migrate"
+      " -ccc-gcc-name -ccc-install-dir -ccc-objcmt-migrate -client_name"
+      " -compatibility_version -current_version -cxx-isystem"
+      " -darwin-target-variant -darwin-target-variant-triple -dependency-dot"
+      " -dependency-file -dsym-dir -dumpdir -dylib_file -dylinker_install_name"
+      " -e -exported_symbols_list -fdebug-compilation-dir"
+      " -fexperimental-openacc-macro-override -filelist"
+      " -fmodule-implementation-of -fmodules-user-build-path -fnew-alignment"
+      " -force_load -framework -ftrapv-handler -gen-cdb-fragment-path"
+      " -hlsl-entry -iapinotes-modules -idirafter -iframework"
+      " -iframeworkwithsysroot -imacros -image_base -imultilib -include"
+      " -include-pch -init -install_name -interface-stub-version= -iprefix"
+      " -iquote -isysroot -isystem -isystem-after -ivfsoverlay -iwithprefix"
+      " -iwithprefixbefore -iwithsysroot -l -lazy_framework -lazy_library"
+      " -meabi -mllvm -mmlir -module-dependency-dir -mthread-model"
+      " -multiply_defined -multiply_defined_unused -o -object-file-name"
+      " -pagezero_size -read_only_relocs -reexport_framework -reexport_library"
+      " -resource-dir -rpath -seg1addr -seg_addr_table -seg_addr_table_filename"
+      " -segs_read_only_addr -segs_read_write_addr -serialize-diagnostics"
+      " -specs -stdlib++-isystem -sub_library -sub_umbrella -target -u"
+      " -umbrella -undefined -unexported_symbols_list -validator-version"
+      " -vfsoverlay -weak_framework -weak_library -weak_reference_mismatches"
+      " -working-directory -x -z ";
+  static constexpr std::string_view Three =
+      " -sectalign -sectcreate -sectorder -segcreate -segprot ";
+  if (isWordOf(Option, One) || startsWith(Option, "-Xarch_") ||
+      startsWith(Option, "-Xopenmp-target"))
+    return 1;
+  if (Option == "-sectobjectsymbols" || Option == "-segaddr")
+    return 2;
+  return isWordOf(Option, Three) ? 3 : 0;
+}
+
+/// The file that is named in the same word as the option for it.
+std::string_view joinedFile(std::string_view Word) {
+  for (std::string_view Option : {"-o", "-MF", "-MJ", "-include", "-imacros",
+                                  "--output=", "--include=", "--imacros=", "@"})
+    if (startsWith(Word, Option))
+      return Word.substr(Option.size());
+  return "";
 }
 
 bool isCompiled(std::string_view File) {
@@ -117,22 +140,34 @@ bool isStdin(std::string_view File) {
 ClangCall ClangCall::of(const std::vector<std::string> &Words) {
   ClangCall Call;
   Call.IsInner = !Words.empty() && startsWith(Words[0], "-cc1");
-  bool Stops = false, Links = true, HasSource = false;
+  bool Stops = false, Links = true, HasSource = false, EmitsIr = false;
   bool Optimizes = false, Lto = false, FatLto = false, Lld = false;
   std::string_view Language = "none";
   bool OnlyInputs = false;
+  auto Use = [&](std::string_view File) {
+    Call.ReadsStdin |= File != "-" && isStdin(File);
+    if (!File.empty())
+      Call.Files.emplace_back(File);
+  };
   for (size_t I = 0; I < Words.size(); ++I) {
     std::string_view Word = Words[I];
-    std::string_view Next =
-        I + 1 < Words.size() ? std::string_view(Words[I + 1]) : "";
     if (OnlyInputs || Word == "-" || Word.empty() || Word[0] != '-') {
       Call.ReadsStdin |= isStdin(Word);
       HasSource |=
           Language == "none" ? isCompiled(Word) : isCompiledLanguage(Language);
+      Use(Word);
+      Use(joinedFile(Word)); // a response file that we could not read
       continue;
     }
+    std::vector<std::string_view> Values;
+    for (size_t Left = valuesAfter(Word); Left > 0 && I + 1 < Words.size();
+         --Left)
+      Values.emplace_back(Words[++I]);
+    std::string_view Value = Values.empty() ? "" : Values[0];
     if (Word == "--")
       OnlyInputs = true;
+    else if (Word == "-emit-llvm")
+      EmitsIr = true;
     else if (stopsEarly(Word))
       Stops = true;
     else if (Word == "-c" || Word == "-S")
@@ -147,23 +182,28 @@ ClangCall ClangCall::of(const std::vector<std::string> &Words) {
       FatLto = true;
     else if (startsWith(Word, "-fuse-ld=") || startsWith(Word, "--ld-path="))
       Lld = Word.find("lld") != Word.npos;
-    else if (Word == "-x") {
-      Language = Next;
-      ++I;
-    } else if (startsWith(Word, "-x"))
+    else if (Word == "-fembed-bitcode" || startsWith(Word, "-fembed-bitcode="))
+      Call.EmbedsBitcode =
+          !endsWith(Word, "=off") && !endsWith(Word, "=marker");
+    else if (Word == "-x" || Word == "--language")
+      Language = Value;
+    else if (startsWith(Word, "-x"))
       Language = Word.substr(2);
-    else if (takesNext(Word)) {
-      Call.ChoosesEviction |= startsWith(Next, "-regalloc-enable-advisor") ||
-                              startsWith(Next, "-regalloc-evict-interactive");
-      Call.ChoosesPriority |=
-          startsWith(Next, "-regalloc-enable-priority-advisor") ||
-          startsWith(Next, "-regalloc-priority-interactive");
-      ++I;
-    }
+    else if (startsWith(Word, "--language="))
+      Language = Word.substr(Word.find('=') + 1);
+    else if (Values.empty())
+      Use(joinedFile(Word));
+    Call.ChoosesEviction |= startsWith(Value, "-regalloc-enable-advisor") ||
+                            startsWith(Value, "-regalloc-evict-interactive");
+    Call.ChoosesPriority |=
+        startsWith(Value, "-regalloc-enable-priority-advisor") ||
+        startsWith(Value, "-regalloc-priority-interactive");
+    Use(Value);
   }
-  Call.AllocatesRegisters =
-      !Call.IsInner && !Stops && HasSource && Optimizes && (!Lto || FatLto);
-  Call.LinksLtoByLld = !Call.IsInner && !Stops && Links && Lto && Lld;
+  Call.Optimizes = !Call.IsInner && !Stops && HasSource && Optimizes;
+  Call.AllocatesRegisters = Call.Optimizes && !EmitsIr && (!Lto || FatLto);
+  Call.LinksLtoByLld =
+      !Call.IsInner && !Stops && !EmitsIr && Links && Lto && Lld;
   return Call;
 }
 

@@ -15,17 +15,24 @@ namespace cbridge::driver {
 /// What clang is asked to do, as far as it matters here. In doubt it compiles:
 /// a model that is never asked does no harm.
 struct ClangCall {
+  /// Compiles with optimization, be it to bitcode: functions are inlined.
+  bool Optimizes = false;
   /// Some register allocation by the greedy allocator: not with -O0, not with
   /// -flto, which allocates when it links.
   bool AllocatesRegisters = false;
   /// A link by lld that optimizes across files.
   bool LinksLtoByLld = false;
   bool ReadsStdin = false;
+  /// What may be files that are read or written: inputs, and the values of all
+  /// options.
+  std::vector<std::string> Files;
   /// clang's inner commands, whose options are others.
   bool IsInner = false;
   /// The advisors of register allocation are chosen by the user: an option of
   /// LLVM may be given once only.
   bool ChoosesEviction = false, ChoosesPriority = false;
+  /// -fembed-bitcode, with which clang takes no option of LLVM.
+  bool EmbedsBitcode = false;
 
   /// Words as clang gets them, with those of response files.
   static ClangCall of(const std::vector<std::string> &Words);

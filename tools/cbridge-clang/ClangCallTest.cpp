@@ -48,8 +48,20 @@ TEST(ClangCall, AllocatesNoneElsewhere) {
                            "-O2 -o a.c",
                            "-O2 -include a.c",
                            "-cc1 -O2 a.c",
+                           "-O2 --output a.c",
+                           "-O2 -working-directory a.c",
+                           "-O2 -Xarch_host a.c",
+                           "-O2 -sectcreate a.c b.c c.c",
                            "-O2 -mllvm a.c"})
     EXPECT_FALSE(call(Line).AllocatesRegisters) << Line;
+}
+
+TEST(ClangCall, OptimizesAlsoToBitcode) {
+  for (const char *Line :
+       {"-O2 -c a.c", "-O1 -flto -c a.c", "-Os -S -emit-llvm --language c -"})
+    EXPECT_TRUE(call(Line).Optimizes) << Line;
+  for (const char *Line : {"-c a.c", "-O2 -E a.c", "-O2 a.o", "-O2 a.c -###"})
+    EXPECT_FALSE(call(Line).Optimizes) << Line;
 }
 
 TEST(ClangCall, LtoByLld) {
@@ -66,7 +78,30 @@ TEST(ClangCall, LtoByLld) {
 TEST(ClangCall, StandardInput) {
   EXPECT_TRUE(call("-O2 -x c - -c").ReadsStdin);
   EXPECT_TRUE(call("-O2 -x c /dev/stdin").ReadsStdin);
-  EXPECT_FALSE(call("-O2 a.c -o -").ReadsStdin);
+  EXPECT_TRUE(call("-O2 a.c -include /dev/stdin").ReadsStdin);
+  EXPECT_TRUE(call("-O2 a.c -imacros/dev/fd/0").ReadsStdin);
+  for (const char *Option :
+       {"-o", "--output", "-serialize-diagnostics", "--serialize-diagnostics",
+        "-working-directory", "-ivfsoverlay", "-iprefix", "-Xanalyzer",
+        "-resource-dir", "--config", "-Xarch_x86_64", "-Xopenmp-target=x"})
+    EXPECT_FALSE(call("-O2 a.c " + std::string(Option) + " -").ReadsStdin)
+        << Option;
+}
+
+TEST(ClangCall, Files) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(call("-c a.c -o b.o -MFc.d --include=d.h -imacros e.h -O2").Files,
+            (Words{"a.c", "b.o", "c.d", "d.h", "e.h"}));
+  EXPECT_EQ(call("@pipe").Files, (Words{"@pipe", "pipe"}));
+}
+
+TEST(ClangCall, EmbeddedBitcode) {
+  for (const char *Line : {"-fembed-bitcode", "-fembed-bitcode=all",
+                           "-fembed-bitcode=off -fembed-bitcode=bitcode"})
+    EXPECT_TRUE(call(Line).EmbedsBitcode) << Line;
+  for (const char *Line :
+       {"-fembed-bitcode=marker", "-fembed-bitcode -fembed-bitcode=off"})
+    EXPECT_FALSE(call(Line).EmbedsBitcode) << Line;
 }
 
 TEST(ClangCall, ChosenAdvisors) {

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 
 #include <sys/prctl.h>
@@ -28,8 +29,6 @@ constexpr int Ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 /// Who signals a whole group has signalled clang as well: two signals would
 /// keep it from removing its temporary files.
 constexpr std::chrono::milliseconds GroupDelay(100);
-/// For a clang that has been told to end.
-constexpr std::chrono::seconds Grace(10);
 
 std::vector<char *> pointers(const std::vector<std::string> &Words) {
   std::vector<char *> Argv;
@@ -84,7 +83,7 @@ void ClangProcess::letSignalsThrough() {
 
 Status ClangProcess::start(const std::string &Path,
                            const std::vector<std::string> &Argv,
-                           const std::string &Folder, int Output, int Error) {
+                           const Place *In) {
   if (!Signals)
     return os::lastError("signalfd");
   pid_t Parent = ::getpid();
@@ -99,13 +98,16 @@ Status ClangProcess::start(const std::string &Path,
     ::_exit(127);
   ::sigaction(SIGCHLD, &ChildBefore, nullptr);
   ::sigprocmask(SIG_SETMASK, &Before, nullptr);
-  markAsAsking(Folder);
-  // Where clang's own temporary files end with us, however it ends.
-  ::setenv("TMPDIR", Folder.c_str(), 1);
-  ::dup2(Output, STDOUT_FILENO);
-  ::dup2(Error, STDERR_FILENO);
-  ::execv(Path.c_str(), pointers(Argv).data());
-  ::_exit(127);
+  if (In) {
+    markAsAsking(In->Folder);
+    // Where clang's own temporary files end with us, however it ends.
+    ::setenv("TMPDIR", In->Folder.c_str(), 1);
+    ::dup2(In->Output, STDOUT_FILENO);
+    ::dup2(In->Error, STDERR_FILENO);
+  }
+  Status Why = execute(Path, Argv);
+  ::dprintf(STDERR_FILENO, "cbridge-clang: error: %s\n", Why.message().c_str());
+  ::_exit(2);
 }
 
 void ClangProcess::reap() {
@@ -148,10 +150,9 @@ void ClangProcess::handleSignals() {
   }
 }
 
-void ClangProcess::wait() {
+void ClangProcess::wait(Deadline Until) {
   os::FileSet Files;
   Files.add(Signals.get());
-  Deadline Until = Deadline::in(Grace);
   for (reap(); !ended(); handleSignals())
     if (!Files.wait(PassOn & Until) && Until.passed()) {
       ::kill(Id, SIGKILL);

@@ -35,18 +35,21 @@ public:
   ClangProcess(const ClangProcess &) = delete;
   ClangProcess &operator=(const ClangProcess &) = delete;
 
-  /// Clang bears the mark of those who ask in Folder, and has its temporary
-  /// files there.
+  /// Where clang runs if not as anybody would run it.
+  struct Place {
+    std::string Folder; ///< whose mark it bears, and for temporary files
+    int Output, Error;  ///< files for what it prints
+  };
   Status start(const std::string &Path, const std::vector<std::string> &Argv,
-               const std::string &Folder, int Output, int Error);
+               const Place *In = nullptr);
   /// Can be read when there is something for handleSignals().
   int signals() const { return Signals.get(); }
   void handleSignals();
   /// When handleSignals() is due anyway.
   Deadline nextStep() const { return PassOn; }
   bool ended() const { return Id < 0; }
-  /// Until it has ended; kills it if that takes too long.
-  void wait();
+  /// Until it has ended; kills it if it has not by then.
+  void wait(Deadline Until);
   int waitStatus() const { return HowEnded; }
   /// Whether it has been ended from outside, rather than by its own fault.
   bool wasKilled() const;

@@ -34,7 +34,7 @@ constexpr std::chrono::seconds Grace(10);
 /// A Report on its way.
 struct Packet {
   uint64_t Decisions, Replaced;
-  char Failure[2000], Illegal[500];
+  char Failure[2000], Illegal[500], NotRecorded[500];
 };
 
 template <size_t N> void store(char (&To)[N], const std::string &From) {
@@ -50,6 +50,7 @@ void send(int Line, const ModelAdvisor &Of, const Status &HostFailure) {
   const Status &Why = Of.failure().ok() ? HostFailure : Of.failure();
   store(P.Failure, Why.message());
   store(P.Illegal, Of.illegal().message());
+  store(P.NotRecorded, Of.notRecorded().message());
   ::send(Line, &P, sizeof(P), MSG_NOSIGNAL);
 }
 
@@ -228,8 +229,10 @@ Expected<std::vector<Report>> HostProcess::finish(size_t Channels) {
     if (os::waitReadable(Line.get(), Until) != os::Ready::Yes ||
         ::recv(Line.get(), &P, sizeof(P), MSG_DONTWAIT) != sizeof(P))
       break;
-    P.Failure[sizeof(P.Failure) - 1] = P.Illegal[sizeof(P.Illegal) - 1] = 0;
-    Reports.push_back({P.Decisions, P.Replaced, P.Failure, P.Illegal});
+    P.Failure[sizeof(P.Failure) - 1] = P.Illegal[sizeof(P.Illegal) - 1] =
+        P.NotRecorded[sizeof(P.NotRecorded) - 1] = 0;
+    Reports.push_back(
+        {P.Decisions, P.Replaced, P.Failure, P.Illegal, P.NotRecorded});
   }
   // It may take a moment to end what models have started.
   while (Id > 0 && !os::hungUp(Line.get()) &&

@@ -20,9 +20,10 @@ namespace cbridge::driver {
 /// How the model of one channel did.
 struct Report {
   uint64_t Decisions = 0;
-  uint64_t Replaced = 0; ///< answers that were not legal
-  std::string Failure;   ///< why it did not decide (any more); empty: it did
-  std::string Illegal;   ///< the first answer that was not legal
+  uint64_t Replaced = 0;   ///< answers that were not legal
+  std::string Failure;     ///< why it did not decide (any more); empty: it did
+  std::string Illegal;     ///< the first answer that was not legal
+  std::string NotRecorded; ///< why record= does not (any more)
 };
 
 /// A child that answers a host's questions by models, so that nothing a model

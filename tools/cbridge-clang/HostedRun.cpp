@@ -23,6 +23,9 @@ namespace cbridge::driver {
 
 namespace {
 
+/// For a clang that has been told to end.
+constexpr std::chrono::seconds Grace(10);
+
 /// A directory of our own, removed at the end.
 class PrivateFolder {
 public:
@@ -54,9 +57,9 @@ void addOptions(std::vector<std::string> &To, Kind K, const std::string &Base) {
 
 /// Clang looks at its standard error, which is held back, for this.
 bool wantsColour() {
-  const char *Terminal = std::getenv("TERM");
+  const char *Terminal = std::getenv("TERM"), *No = std::getenv("NO_COLOR");
   return ::isatty(STDERR_FILENO) && Terminal &&
-         std::strcmp(Terminal, "dumb") != 0;
+         std::strcmp(Terminal, "dumb") != 0 && !(No && *No);
 }
 
 /// What clang prints, and how the models did.
@@ -66,7 +69,7 @@ public:
 
   /// Fails if there is no telling whether the compile was good.
   Status run(const std::string &Folder);
-  /// Why the compile was not good, if it was not.
+  /// Why a model did not decide, if one did not.
   Status judge() const;
   HostedRun::Outcome show();
 
@@ -104,15 +107,19 @@ Status Session::open(const std::string &Folder) {
 Status Session::startClang(const std::string &Folder,
                            const InteractiveHost &Host) {
   std::vector<std::string> Arguments = {What.Plain[0]};
-  if (wantsColour())
+  bool Colour = wantsColour();
+  if (Colour)
     Arguments.push_back("-fcolor-diagnostics");
   Arguments.push_back("--start-no-unused-arguments");
+  if (Colour && What.LinksByLld)
+    Arguments.insert(Arguments.end(), {"-Xlinker", "--color-diagnostics"});
+  Arguments.insert(Arguments.end(), What.Options.begin(), What.Options.end());
   for (size_t I = 0; I < What.Models.size(); ++I)
     addOptions(Arguments, What.Models[I].K, Host.base(I));
   Arguments.push_back("--end-no-unused-arguments");
   Arguments.insert(Arguments.end(), What.Plain.begin() + 1, What.Plain.end());
-  Status S =
-      Clang.start(What.Clang, Arguments, Folder, Out.Far.get(), Err.Far.get());
+  ClangProcess::Place Here = {Folder, Out.Far.get(), Err.Far.get()};
+  Status S = Clang.start(What.Clang, Arguments, &Here);
   Out.Far.close();
   Err.Far.close();
   return S;
@@ -167,7 +174,7 @@ Status Session::run(const std::string &Folder) {
   bool Signalled = WasKilled || Clang.endedBySignalToUs();
   if (!Clang.ended() || Signalled)
     endAsking(Folder, Signalled);
-  Clang.wait();
+  Clang.wait(Deadline::in(Grace));
   if (Signalled)
     return Status(); // whatever the model makes of that
   Expected<std::vector<Report>> Told = Models->finish(What.Models.size());
@@ -182,43 +189,33 @@ Status Session::run(const std::string &Folder) {
 }
 
 Status Session::judge() const {
-  uint64_t Decisions = 0;
-  for (size_t I = 0; I < Reports.size(); ++I) {
-    Decisions += Reports[I].Decisions + Reports[I].Replaced;
+  for (size_t I = 0; I < Reports.size(); ++I)
     if (!Reports[I].Failure.empty())
       return Status::error(StatusCode::ModelError,
                            nameOf(What.Models[I]) + ": " + Reports[I].Failure);
-  }
-  if (Clang.waitStatus() == 0 || Decisions == 0)
-    return Status();
-  // No model is to blame for a source that is wrong, or a link that fails.
-  bool Plain = WIFEXITED(Clang.waitStatus()) &&
-               WEXITSTATUS(Clang.waitStatus()) == EXIT_FAILURE &&
-               !Err.contains("ran out of registers") &&
-               !Err.contains("more registers than available");
-  if (Plain)
-    return Status();
-  return Status::error(StatusCode::ModelError,
-                       "clang cannot bear what models decided, " +
-                           std::to_string(Decisions) + " times");
+  return Status();
 }
 
 HostedRun::Outcome Session::show() {
   HostedRun::Outcome Good;
-  Good.WaitStatus = Clang.waitStatus();
+  Good.Succeeded = true;
   for (auto [Held, File] :
        {std::pair{&Out, STDOUT_FILENO}, std::pair{&Err, STDERR_FILENO}})
     if (Status S = Held->copyTo(File); !S) {
       Good.Shown = false;
       Good.Notes.push_back(S.message());
     }
-  for (size_t I = 0; I < Reports.size(); ++I)
-    if (const Report &R = Reports[I]; R.Replaced != 0)
-      Good.Notes.push_back(nameOf(What.Models[I]) + ": " +
-                           std::to_string(R.Replaced) + " of " +
+  for (size_t I = 0; I < Reports.size(); ++I) {
+    const Report &R = Reports[I];
+    std::string Name = nameOf(What.Models[I]) + ": ";
+    if (R.Replaced != 0)
+      Good.Notes.push_back(Name + std::to_string(R.Replaced) + " of " +
                            std::to_string(R.Decisions + R.Replaced) +
                            " decisions were not legal, such as " + R.Illegal +
                            "; defaults were taken instead");
+    if (!R.NotRecorded.empty())
+      Good.Notes.push_back(Name + R.NotRecorded);
+  }
   return Good;
 }
 
@@ -239,10 +236,12 @@ Expected<HostedRun::Outcome> HostedRun::run() {
     ::lseek(STDIN_FILENO, 0, SEEK_SET);
   if (Failure.ok())
     Failure = S.judge();
+  if (Failure.ok() && Clang.wasKilled()) // and not by us
+    dieBy(WTERMSIG(Clang.waitStatus()));
   Clang.letSignalsThrough();
   if (!Failure.ok())
     return Failure;
-  return S.show();
+  return Clang.waitStatus() == 0 ? S.show() : Outcome();
 }
 
 } // namespace cbridge::driver

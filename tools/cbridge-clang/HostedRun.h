@@ -21,26 +21,31 @@ struct Advised {
   std::string Runner;
 };
 
-/// What to run: clang with the models' options, and without if that fails.
+/// Clang with models, whose output is held back until it is known to be good.
 struct HostedRun {
   std::string Clang;
-  /// Of the clang that needs no host: with its name.
+  /// Of the clang without models: with its name.
   std::vector<std::string> Plain;
+  /// For a model that runs inside clang: what loads it.
+  std::vector<std::string> Options;
+  /// Models beside clang.
   std::vector<Advised> Models;
+  bool LinksByLld = false;
   bool ReadsStdin = false;
   /// Set by run(): standard input could not be kept for another run.
   bool LostStdin = false;
 
-  /// How it ended, if it was good.
+  /// How it ended, if no model failed.
   struct Outcome {
-    int WaitStatus = 0;
+    bool Succeeded = false;         ///< clang; else nothing was shown
     bool Shown = true;              ///< all that clang printed
     std::vector<std::string> Notes; ///< one line each
   };
-  /// Runs clang, and shows what it printed if all went well. Else the failure
-  /// says why, nothing was shown, and standard input can be read from its
-  /// beginning. Dies by a signal that is sent to this process to end it, when
-  /// clang has ended.
+  /// Runs clang, and shows what it printed if it succeeded. Else nothing was
+  /// shown, and standard input can be read from its beginning. Fails with
+  /// ModelError if a model of register allocation did, and with others if clang
+  /// cannot be run in this way. Dies by a signal that is sent to this process
+  /// or to clang to end it, when clang has ended.
   Expected<Outcome> run();
 };
 

@@ -8,6 +8,7 @@
 #include "ClangProcess.h"
 #include "CommandLine.h"
 #include "HostedRun.h"
+#include "Spool.h"
 
 #include "shared/FindClang.h"
 #include "shared/PluginPath.h"
@@ -86,7 +87,7 @@ void checkModels(CommandLine &Line, const Clang &Compiler) {
              Runner->scheme() == "heuristic")
       dropModel(Line, Each.K,
                 "LLVM's own decisions of this kind cannot be recorded");
-    else if (Each.K != Kind::Inline && Runner->scheme() == "heuristic")
+    else if (!Runner->has("record") && Runner->scheme() == "heuristic")
       Line.dropModel(Each.K); // LLVM's own, and nothing to say about it
   }
 }
@@ -99,12 +100,10 @@ std::vector<std::string> inlineOptions(CommandLine &Line,
     dropModel(Line, Kind::Inline, Plugin.status().message());
     return {};
   }
-  // Where nothing is compiled, clang would warn that it is not used.
-  std::vector<std::string> Options = {"--start-no-unused-arguments",
-                                      "-fpass-plugin=" + *Plugin};
+  std::vector<std::string> Options = {"-fpass-plugin=" + *Plugin};
   if (Call.LinksLtoByLld) // clang does not tell lld
-    Options.push_back("-Wl,--load-pass-plugin=" + *Plugin);
-  Options.push_back("--end-no-unused-arguments");
+    Options.insert(Options.end(),
+                   {"-Xlinker", "--load-pass-plugin=" + *Plugin});
   return Options;
 }
 
@@ -131,60 +130,143 @@ int printVersion(const CommandLine &Line) {
   return std::fflush(stdout) == 0 ? 0 : fail("cannot write");
 }
 
-int execPlain(const Clang &Compiler, const std::vector<std::string> &Argv) {
-  return fail(execute(Compiler.Path, Argv).message());
+int exec(const HostedRun &Run) {
+  std::vector<std::string> Argv = Run.Plain;
+  std::vector<std::string> Options = Run.Options;
+  if (!Options.empty()) {
+    // Where nothing is compiled, clang would warn that they are not used.
+    Options.insert(Options.begin(), "--start-no-unused-arguments");
+    Options.push_back("--end-no-unused-arguments");
+  }
+  Argv.insert(Argv.begin() + 1, Options.begin(), Options.end());
+  return fail(execute(Run.Clang, Argv).message());
 }
 
-int run(CommandLine Line) {
-  Expected<Clang> Compiler = findClang(Line.IsCxx);
-  if (!Compiler)
-    return fail(Compiler.status().message());
-  ClangCall Call = ClangCall::of(Line.Words);
-  std::vector<std::string> Argv = {Compiler->Path};
-  auto Add = [&](const std::vector<std::string> &Words) {
-    Argv.insert(Argv.end(), Words.begin(), Words.end());
-  };
-  if (!Call.IsInner)
-    Add(Compiler->Arguments);
-  if (Line.Disabled || Call.IsInner) {
-    Add(Line.Arguments);
-    return execPlain(*Compiler, Argv);
-  }
-  checkModels(Line, *Compiler);
-  if (!Line.model(Kind::Inline).empty())
-    Add(inlineOptions(Line, Call));
-  setVariable(Kinds[size_t(Kind::Inline)], Line.model(Kind::Inline));
-  Add(Line.Arguments);
+int execPlain(HostedRun &Run) {
+  Run.Options.clear();
+  setVariable(Kinds[size_t(Kind::Inline)], "");
+  return exec(Run);
+}
 
-  HostedRun Run;
-  Run.Clang = Compiler->Path;
-  Run.Plain = Argv;
-  Run.ReadsStdin = Call.ReadsStdin;
+/// After clang failed with models: whether that was their fault is seen
+/// without them. What users see is plain clang's, its crashes, too.
+int runPlain(const HostedRun &Run, const std::string &Models) {
+  setVariable(Kinds[size_t(Kind::Inline)], "");
+  ClangProcess Plain;
+  if (Status S = Plain.start(Run.Clang, Run.Plain); !S)
+    return fail(S.message());
+  Plain.wait(Deadline::never());
+  if (int Signal = Plain.endedBySignalToUs())
+    dieBy(Signal);
+  Plain.letSignalsThrough();
+  if (WIFSIGNALED(Plain.waitStatus()))
+    dieBy(WTERMSIG(Plain.waitStatus()));
+  if (Plain.waitStatus() == 0)
+    say("clang failed with " + Models + "; compiled without");
+  return WEXITSTATUS(Plain.waitStatus());
+}
+
+/// The models that a run uses, for users.
+std::string modelsOf(const HostedRun &Run, const CommandLine &Line) {
+  std::string All;
+  auto Add = [&](Kind K) {
+    All += (All.empty() ? "" : ", ") + std::string(Kinds[size_t(K)].Name) +
+           " model '" + Line.model(K) + "'";
+  };
+  if (!Run.Options.empty())
+    Add(Kind::Inline);
+  for (const Advised &Each : Run.Models)
+    Add(Each.K);
+  return All;
+}
+
+/// Models of register allocation that this call can use.
+std::vector<Advised> advisors(CommandLine &Line, const ClangCall &Call) {
+  std::vector<Advised> Models;
   for (auto [K, Chosen] : {std::pair{Kind::Evict, Call.ChoosesEviction},
                            std::pair{Kind::Priority, Call.ChoosesPriority}}) {
     if (Line.model(K).empty() || !Call.AllocatesRegisters)
       continue;
     if (Chosen)
       dropModel(Line, K, "options of LLVM choose an advisor already");
+    else if (Call.EmbedsBitcode)
+      dropModel(Line, K, "-fembed-bitcode allows no options of LLVM");
     else
-      Run.Models.push_back({K, Line.model(K)});
+      Models.push_back({K, Line.model(K)});
   }
-  if (Run.Models.empty())
-    return execPlain(*Compiler, Argv);
+  return Models;
+}
 
+/// Clang with models, and without them if that fails.
+int runWithModels(HostedRun Run, const CommandLine &Line) {
   Expected<HostedRun::Outcome> Outcome = Run.run();
+  if (!Outcome && Outcome.status().code() == StatusCode::ModelError &&
+      !Run.Options.empty()) { // no reason not to inline by a model
+    say(Outcome.status().message() + "; compiled without it");
+    Run.Models.clear();
+    Outcome = Run.run();
+  }
   if (!Outcome && Run.LostStdin)
     return fail(Outcome.status().message());
   if (!Outcome) {
     say(Outcome.status().message() + "; compiled without it");
-    return execPlain(*Compiler, Argv);
+    return execPlain(Run);
   }
+  if (!Outcome->Succeeded)
+    return runPlain(Run, modelsOf(Run, Line));
   for (const std::string &Note : Outcome->Notes)
     say(Note);
-  if (WIFSIGNALED(Outcome->WaitStatus))
-    dieBy(WTERMSIG(Outcome->WaitStatus));
-  int Code = WEXITSTATUS(Outcome->WaitStatus);
-  return Code == 0 && !Outcome->Shown ? 1 : Code;
+  return Outcome->Shown ? 0 : 1;
+}
+
+/// Whether what we have taken for clang has started us again.
+bool startedByItself() {
+  constexpr char Variable[] = "CBRIDGE_CLANG_STARTED_BY";
+  const char *By = std::getenv(Variable);
+  pid_t Id = By ? std::atoi(By) : 0;
+  ::setenv(Variable, std::to_string(::getpid()).c_str(), 1);
+  return Id > 0 && (Id == ::getpid() || Id == ::getppid());
+}
+
+int run(CommandLine Line) {
+  if (startedByItself())
+    return fail("what is named as clang in CBRIDGE_CLANG or PATH starts "
+                "cbridge-clang again");
+  Expected<Clang> Compiler = findClang(Line.IsCxx);
+  if (!Compiler)
+    return fail(Compiler.status().message());
+  ClangCall Call = ClangCall::of(Line.Words);
+  HostedRun Run;
+  Run.Clang = Compiler->Path;
+  Run.Plain = {Compiler->Path};
+  if (!Call.IsInner)
+    Run.Plain.insert(Run.Plain.end(), Compiler->Arguments.begin(),
+                     Compiler->Arguments.end());
+  Run.Plain.insert(Run.Plain.end(), Line.Arguments.begin(),
+                   Line.Arguments.end());
+  Run.ReadsStdin = Call.ReadsStdin;
+  Run.LinksByLld = Call.LinksLtoByLld;
+  if (Line.Disabled || Call.IsInner)
+    return exec(Run);
+  checkModels(Line, *Compiler);
+  if (!Line.model(Kind::Inline).empty())
+    Run.Options = inlineOptions(Line, Call);
+  setVariable(Kinds[size_t(Kind::Inline)], Line.model(Kind::Inline));
+  Run.Models = advisors(Line, Call);
+
+  bool Inlines = !Run.Options.empty() && (Call.Optimizes || Call.LinksLtoByLld);
+  if (Run.Models.empty() && !Inlines)
+    return exec(Run);
+  // From here on clang may have to be run twice.
+  for (const std::string &File : Call.Files)
+    if (isUsedUpOnce(File)) {
+      say(modelsOf(Run, Line) + " is not used: '" + File +
+          "' is no regular file, and clang may have to be run twice");
+      return execPlain(Run);
+    }
+  if (Run.ReadsStdin && !canReadInput())
+    return execPlain(Run);
+  return runWithModels(std::move(Run), Line);
 }
 
 } // namespace

@@ -54,9 +54,13 @@ readAt(const std::string &Argument,
   if (!Content)
     return std::nullopt;
   ResponseFile File;
+  std::string_view Text = Content->text();
+  constexpr std::string_view ByteOrderMark = "\xEF\xBB\xBF";
+  if (Text.substr(0, ByteOrderMark.size()) == ByteOrderMark)
+    Text.remove_prefix(ByteOrderMark.size()); // as clang does
   std::string Copy;
   bool Changed = false;
-  for (const std::string &Word : splitWords(std::string(Content->text()))) {
+  for (const std::string &Word : splitWords(std::string(Text))) {
     if (IsOurs(Word)) {
       Changed = true;
       continue;

@@ -86,29 +86,28 @@ Status HeldOutput::pump() {
   return S.ok() ? S : S.withContext("the compiler's output");
 }
 
-bool HeldOutput::contains(std::string_view Text) const {
-  if (::lseek(Store.get(), 0, SEEK_SET) != 0)
-    return false;
-  std::string Seen;
-  unsigned char Chunk[ChunkSize];
-  for (;;) {
-    os::Transfer T = os::readSome(Store.get(), Chunk);
-    if (T.Kind != os::Transfer::Done)
-      return false;
-    Seen.append(reinterpret_cast<const char *>(Chunk), T.Size);
-    if (Seen.find(Text) != std::string::npos)
-      return true;
-    // Its beginning may be here already.
-    Seen.erase(0, Seen.size() - std::min(Seen.size(), Text.size()));
-  }
-}
-
 Status HeldOutput::copyTo(int To) {
   if (::lseek(Store.get(), 0, SEEK_SET) != 0)
     return os::lastError("the compiler's output");
   bool Ended = false;
   return copy(Store.get(), To, Ended);
 }
+
+bool isUsedUpOnce(const std::string &Path) {
+  // Null is always the same, and standard files are kept or held back.
+  static constexpr const char *Harmless[] = {
+      "/dev/null",       "/dev/stdin",      "/dev/stdout", "/dev/stderr",
+      "/dev/fd/0",       "/dev/fd/1",       "/dev/fd/2",   "/proc/self/fd/0",
+      "/proc/self/fd/1", "/proc/self/fd/2",
+  };
+  struct stat Info;
+  return std::find(std::begin(Harmless), std::end(Harmless), Path) ==
+             std::end(Harmless) &&
+         ::stat(Path.c_str(), &Info) == 0 && !S_ISREG(Info.st_mode) &&
+         !S_ISDIR(Info.st_mode);
+}
+
+bool canReadInput() { return ::read(STDIN_FILENO, nullptr, 0) == 0; }
 
 Status spoolInput(const os::File &Store, int Cancel) {
   os::FileSet Files;

@@ -24,8 +24,6 @@ public:
   int file() const { return Near.get(); }
   /// Stores what is there, without waiting.
   Status pump();
-  /// Whether it has this text.
-  bool contains(std::string_view Text) const;
   /// Writes all of it to a file.
   Status copyTo(int To);
 
@@ -35,6 +33,11 @@ private:
 
 /// A new file that nobody has to remove.
 Expected<os::File> makeNamelessFile(const std::string &Folder);
+/// Whether this is a pipe or device, of which a second clang would get
+/// something else than the first, or which would get everything twice.
+bool isUsedUpOnce(const std::string &Path);
+/// False if standard input is closed or a directory, say. Takes nothing of it.
+bool canReadInput();
 /// Replaces standard input by Store, with all that was in it. Stops if Cancel
 /// can be read first.
 Status spoolInput(const os::File &Store, int Cancel);

@@ -29,8 +29,20 @@ bool isProgram(const std::string &Path) {
          ::access(Path.c_str(), X_OK) == 0;
 }
 
-/// Also through links, and under the other of our two names.
+/// The name of what is behind links.
+std::string realName(const std::string &Path) {
+  std::unique_ptr<char, void (*)(void *)> Real(
+      ::realpath(Path.c_str(), nullptr), std::free);
+  std::string Name = Real ? Real.get() : "";
+  return Name.substr(Name.rfind('/') + 1);
+}
+
+/// Also through links, and under the other of our two names; and the scripts of
+/// those names, which start it.
 bool isThisProgram(const std::string &Path) {
+  std::string Name = realName(Path);
+  if (Name == "cbridge-clang" || Name == "cbridge-clang++")
+    return true;
   struct stat Other, Own;
   return ::stat(Path.c_str(), &Other) == 0 &&
          ::stat("/proc/self/exe", &Own) == 0 && Other.st_dev == Own.st_dev &&
@@ -39,12 +51,7 @@ bool isThisProgram(const std::string &Path) {
 
 /// Under clang's name. It sees neither our environment nor what it must not
 /// share: it belongs in front of us.
-bool isCcache(const std::string &Path) {
-  std::unique_ptr<char, void (*)(void *)> Real(
-      ::realpath(Path.c_str(), nullptr), std::free);
-  std::string Name = Real ? Real.get() : "";
-  return Name.substr(Name.rfind('/') + 1) == "ccache";
-}
+bool isCcache(const std::string &Path) { return realName(Path) == "ccache"; }
 
 std::string inPath(const std::string &Name) {
   const char *Path = std::getenv("PATH");

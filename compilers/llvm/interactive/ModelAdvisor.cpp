@@ -10,8 +10,14 @@ namespace cbridge {
 
 Status ModelAdvisor::open(const Signature &Sig) {
   Runner.reset();
-  Expected<Model> Opened = Schemes ? Model::open(RunnerString, Sig, *Schemes)
-                                   : Model::open(RunnerString, Sig);
+  // What is not legal we notice ourselves, and failures are returned to us.
+  auto Tell = [To = NotRecorded](const Status &Why) {
+    if (To->ok() && Why.code() != StatusCode::IllegalDecision)
+      *To = Why;
+  };
+  Expected<Model> Opened = Schemes
+                               ? Model::open(RunnerString, Sig, *Schemes, Tell)
+                               : Model::open(RunnerString, Sig, Tell);
   if (!Opened)
     return Opened.status();
   if (Status S = Opened->whyNot(); !S)

@@ -32,6 +32,8 @@ public:
   uint64_t replaced() const { return Replaced; }
   /// The first answer that was not legal, and why.
   const Status &illegal() const { return Illegal; }
+  /// Why decisions are not recorded (any more), although they were to be.
+  const Status &notRecorded() const { return *NotRecorded; }
 
 private:
   Status open(const Signature &Sig);
@@ -42,6 +44,8 @@ private:
   std::optional<MLModelRunner> Runner;
   std::vector<unsigned char> Advice;
   Status Failure, Illegal;
+  /// Where it stays, for the model that tells.
+  std::shared_ptr<Status> NotRecorded = std::make_shared<Status>();
   uint64_t Decisions = 0, Replaced = 0;
 };
 
