@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
+from collections import Counter
 from html.parser import HTMLParser
 
 import pytest
@@ -60,7 +62,7 @@ def rich():
     found.differences.append(
         Difference("m1.o", EVIL, 3, [0.0], [1.0], {"size": 7.0}, {"caller": EVIL})
     )
-    result = scored(disagreement=found, is_recorded=True)
+    result = scored(disagreement=found)
     result.pairs.append(Pair(EVIL, Measurement(0, 0, 0, None), Measurement(9, 9, 9, 1.0, (EVIL,))))
     result.programs += [
         ProgramPair("good", 1000, 1010, None),
@@ -150,12 +152,42 @@ def test_whether_a_policy_decided():
     assert "in all of 20 modules the heuristic did; by x: the peer is gone" in _words.verdict(
         result
     )
-    # It was asked, and answered otherwise, before it was gone.
-    result.is_recorded, result.disagreement = True, rich().disagreement
+    # It was asked, and answered, before it was gone.
+    result.disagreement = Disagreement(asked_policy=9)
     assert not result.did_not_decide
-    assert "fell back to the heuristic in 20 of 20 modules" in _words.warnings(result)[0]
+    (warning,) = _words.warnings(result)
+    assert "fell back to the heuristic in 20 of 20 modules" in warning
     result.disagreement = Disagreement()
     assert result.did_not_decide
+
+
+def test_whether_a_policy_decided_in_part():
+    line = "cbridge: by x: 7 is out of range; LLVM's own heuristic decides where the model does not"
+    result = scored(disagreement=Disagreement(asked_policy=524))
+    result.pairs = [
+        Pair(pair.module, pair.baseline, dataclasses.replace(pair.policy, said=(line,)))
+        for pair in result.pairs
+    ]
+    result.disagreement.fallbacks["7 is out of range"] = 8
+    assert not result.did_not_decide
+    assert _words.warnings(result) == ["8 of 524 decisions were LLVM's, since 7 is out of range"]
+    result.disagreement.fallbacks["the peer is gone"] = 516
+    assert result.did_not_decide
+    assert _words.warnings(result) == []
+    # Without a record: only if what it made differs.
+    result.disagreement = None
+    assert not result.did_not_decide
+    assert "in 20 of 20 modules: by x: 7 is out of range" in _words.warnings(result)[0]
+    result.pairs = [
+        Pair(pair.module, pair.baseline, dataclasses.replace(pair.baseline, said=(line,)))
+        for pair in result.pairs
+    ]
+    assert result.did_not_decide
+    # A policy that abstains says nothing about it.
+    result = scored(disagreement=Disagreement(asked_policy=3, fallbacks=Counter({"no log": 3})))
+    assert _words.verdict(result).startswith(
+        "The policy did not decide: in all of 20 modules the heuristic did; no log."
+    )
 
 
 def test_what_points_the_other_way_is_told():

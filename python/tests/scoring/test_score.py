@@ -6,12 +6,14 @@ import csv
 import io
 import json
 import subprocess
+import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from compiler_bridge import TensorSpec
+from compiler_bridge import CompilerInterface, TensorSpec
 from compiler_bridge.corpus import Corpus, CorpusWriter
 from compiler_bridge.log import LogWriter
 from compiler_bridge.scoring import Children, Compiler, Policy, _elf
@@ -269,6 +271,46 @@ def test_the_plugin(modules, score, tmp_path):
     assert found["compared"] == found["asked_policy"] >= 6
     sites = {(each["labels"]["caller"], each["labels"]["callee"]) for each in found["differences"]}
     assert {(f"outer{i}", f"step{i}") for i in range(5)} <= sites
+
+
+@contextmanager
+def answering(address, answer):
+    """A peer that answers the n-th question of a session by answer(n)."""
+    with CompilerInterface(address) as peer:
+
+        def serve():
+            asked = 0
+            for request in peer:
+                asked = 0 if request.done else asked + 1
+                peer.reply({"inlining_decision": answer(asked)})
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield
+        finally:
+            peer.close()
+            thread.join(PATIENCE)
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_policy_that_is_wrong_once_per_module(modules, score, tmp_path):
+    address, file = f"shm:{tmp_path}/peer", tmp_path / "x.json"
+    with answering(address, lambda asked: 7 if asked == 1 else 0):
+        done = score(modules, address, "-j1", "--json", file)
+    assert done.status == 0, done.out + done.err
+    found = json.loads(file.read_text())["decisions"]
+    asked = found["asked_policy"]
+    assert found["compared"] == asked > 6
+    assert found["fallbacks_policy"] == 6
+    why = "decision 'inlining_decision': 7 is out of range"
+    assert f"warning: 6 of {asked} decisions were LLVM's, since {why}\n" in done.out
+    assert done.out.count("warning: ") == 1
+    with answering(address, lambda _: 7):
+        done = score(modules, address, "-j1")
+    assert done.status == 1
+    assert "The policy did not decide: in all of 6 modules the heuristic did; " in done.out
+    assert why in done.out
 
 
 def test_ctrl_c_leaves_nothing_behind(modules, tmp_path, start, process_state):

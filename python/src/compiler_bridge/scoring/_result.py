@@ -29,6 +29,8 @@ METRICS = (
     Metric("executed", "executed instructions", "", of_programs=True),
 )
 METRIC = {metric.key: metric for metric in METRICS}
+# How the plugin says that a model was opened, and failed later.
+PARTLY = "where the model does not"
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,7 @@ class Score:
     broken: list[Failure] = field(default_factory=list)
     broken_programs: list[Failure] = field(default_factory=list)
     from_cache: int = 0  # how many modules' baseline was measured in an earlier run
-    disagreement: Disagreement | None = None
-    is_recorded: bool = False  # whether the policy's decisions are in `disagreement`
+    disagreement: Disagreement | None = None  # if the policy's decisions were recorded
     remarks: list[str] = field(default_factory=list)
 
     @cached_property
@@ -120,14 +121,21 @@ class Score:
         return [pair for pair in self.pairs if pair.policy.said]
 
     @property
-    def never_asked(self) -> bool:
-        asked = self.disagreement.asked_policy if self.disagreement else 0
-        return self.is_recorded and not asked
+    def did_not_decide(self) -> bool:
+        """Whether the policy took not one decision: equal figures then say nothing about it."""
+        if not self.pairs:
+            return False
+        if self.disagreement:
+            return self.disagreement.own_decisions == 0
+        return len(self.fallbacks) == len(self.pairs) and not self._seems_to_have_decided
 
     @property
-    def did_not_decide(self) -> bool:
-        """Equal figures then say nothing about the policy. One that fails somewhere in every
-        module, but decided otherwise before, did."""
-        differs = bool(self.disagreement and self.disagreement.differences)
-        gave_up = len(self.fallbacks) == len(self.pairs) and not differs
-        return bool(self.pairs) and (gave_up or self.never_asked)
+    def _seems_to_have_decided(self) -> bool:
+        """Of a policy that failed somewhere in every module, and was not recorded."""
+        partly = any(PARTLY in line for pair in self.pairs for line in pair.policy.said)
+        return partly and any(
+            values[0] != values[1]
+            for pair in self.pairs
+            for metric in ("text", "total", "instructions")
+            if (values := pair.values(metric))
+        )

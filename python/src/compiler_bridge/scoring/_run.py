@@ -125,9 +125,8 @@ class _Scoring:
             self._compiler.version,
             self._settings.seed,
             self._settings.metric,
-            is_recorded=self._recording,
+            disagreement=Disagreement(self._baseline.is_plain) if self._recording else None,
         )
-        result.disagreement = Disagreement(self._baseline.is_plain) if result.is_recorded else None
         modules = corpus.modules
         self._look_up_programs(corpus)
         for module, outcome in self._all("modules", self._module, modules):

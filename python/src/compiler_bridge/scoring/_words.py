@@ -56,11 +56,18 @@ def verdict(score: Score) -> str:
 
 
 def _why_not(score: Score) -> str:
-    if not score.fallbacks:
-        return "it was not asked once"
     lines = {line for pair in score.fallbacks for line in pair.policy.said}
-    count = of(score.metric if not METRIC[score.metric].of_programs else "text", len(score.pairs))
-    return f"in all of {count} the heuristic did; {sorted(lines)[0].removeprefix('cbridge: ')}"
+    reasons = sorted(lines) or _reasons(score)
+    if not reasons:
+        return "it was not asked once"
+    count = of("text", len(score.pairs))
+    return f"in all of {count} the heuristic did; {reasons[0].removeprefix('cbridge: ')}"
+
+
+def _reasons(score: Score) -> list[str]:
+    """Why decisions of the policy were the heuristic's, the most frequent first."""
+    found = score.disagreement
+    return [why for why, _ in found.fallbacks.most_common()] if found else []
 
 
 def _sentence(title: str, found: Comparison) -> str:
@@ -101,16 +108,35 @@ def errors(score: Score) -> list[str]:
     return [f"{program.name}: {program.difference}" for program in score.wrong_programs]
 
 
+def _fallbacks(score: Score) -> list[str]:
+    """What the heuristic decided in place of the policy."""
+    found = []
+    reasons = _reasons(score)
+    if score.disagreement and reasons:
+        count, asked = score.disagreement.fallbacks.total(), score.disagreement.asked_policy
+        others = ", among other reasons" if len(reasons) > 1 else ""
+        found.append(f"{count:,} of {asked:,} decisions were LLVM's, since {reasons[0]}{others}")
+    # A policy that is gone for good is asked, and counted, no more.
+    modules = [
+        lines
+        for pair in score.fallbacks
+        if (lines := [line for line in pair.policy.said if not _is_told(line, reasons)])
+    ]
+    if modules:
+        found.append(
+            f"the policy fell back to the heuristic in {len(modules):,} of "
+            f"{of('text', len(score.pairs))}: {modules[0][0].removeprefix('cbridge: ')}"
+        )
+    return found
+
+
+def _is_told(line: str, reasons: list[str]) -> bool:
+    return any(reason in line for reason in reasons)
+
+
 def warnings(score: Score) -> list[str]:
     """What a reader must know before believing the figures; each is one line."""
-    found = []
-    fallbacks = score.fallbacks
-    if fallbacks and not score.did_not_decide:
-        line = fallbacks[0].policy.said[0].removeprefix("cbridge: ")
-        found.append(
-            f"the policy fell back to the heuristic in {len(fallbacks):,} of "
-            f"{of('text', len(score.pairs))}: {line}"
-        )
+    found = [] if score.did_not_decide else _fallbacks(score)
     if any(pair.baseline.said for pair in score.pairs):
         count = sum(bool(pair.baseline.said) for pair in score.pairs)
         found.append(f"the baseline's model fell back in {of('text', count)}")
