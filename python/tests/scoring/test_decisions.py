@@ -138,6 +138,24 @@ def test_saved_and_loaded(tmp_path):
     assert again.decisions.tolist() == [[1]]
 
 
+def test_what_is_damaged_is_not_loaded(tmp_path):
+    file = tmp_path / "x.npz"
+    recorded(tmp_path / "a", [(1, 5, 1), (2, 5, 1)]).save(file)
+    with np.load(file) as stored:
+        arrays = dict(stored)
+    changes = {
+        "contexts": np.array(["m"]),
+        "names": np.array(["size"]),
+        "features": np.array([["a", "b"], ["c", "d"]]),
+        "decisions": np.array([1.0, 0.0]),
+        "label caller": np.array(["f"]),
+    }
+    for name, wrong in changes.items():
+        np.savez(file, **{**arrays, name: wrong})
+        with pytest.raises(ValueError, match=r"columns|table|name"):
+            Asked.load(file)
+
+
 REMARKS = """\
 --- !Passed
 Pass:            cbridge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,8 +71,10 @@ class Asked:
 
     @staticmethod
     def load(path: Path) -> Asked:
-        with np.load(path, allow_pickle=False) as stored:
-            return Asked(
+        """ValueError, or another exception, if the file is damaged."""
+        # Opened here: numpy leaves a file open that is no archive.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
+            asked = Asked(
                 stored["contexts"].tolist(),
                 stored["ordinals"].tolist(),
                 tuple(stored["names"].tolist()),
@@ -84,6 +86,19 @@ class Asked:
                 },
                 stored["decisions"],
             )
+        asked._check()
+        return asked
+
+    def _check(self) -> None:
+        count = len(self)
+        columns: list[Sized] = [self.contexts, self.features, self.decisions, *self.labels.values()]
+        if any(len(column) != count for column in columns):
+            raise ValueError("columns of different lengths")
+        for array in (self.features, self.decisions):
+            if array.dtype != np.float64 or array.ndim != 2:
+                raise ValueError("no table of numbers")
+        if self.features.shape[1] != len(self.names):
+            raise ValueError("features without a name")
 
 
 def read(folder: Path, sites: Sequence[Site] = ()) -> Asked | None:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from .._progress import Progress
 from .._workers import for_each
 from ..corpus import Corpus, CorpusError, Module
-from . import _cache, _decisions, _programs, _remarks
+from . import _cache, _decisions, _programs, _remarks, _stored
 from ._cache import Cache
 from ._decisions import Asked, Disagreement
 from ._errors import ScoreError
@@ -227,16 +227,15 @@ class _Scoring:
     def _baseline_of(
         self, module: Module, name: str, folder: Path
     ) -> tuple[Measurement, bool, Asked | None]:
-        known = self._cache.get(name) if self._baseline.is_reproducible else None
+        reproducible = self._baseline.is_reproducible
+        known = _stored.measurement(self._cache.get(name)) if reproducible else None
         recording = self._recording and self._baseline.records
         if known is not None and not self._is_linked(module.name, BASELINE):
-            # Times of other days, under another load, compare to nothing.
-            measured = Measurement(**{**known, "said": (), "seconds": None})
             asked = self._cache.get_decisions(name) if recording else None
             if asked or not recording:
-                return measured, True, asked
+                return known, True, asked
         measured, asked = self._compile(module, self._baseline, folder, BASELINE)
-        if self._baseline.is_reproducible and not measured.said:
+        if reproducible and not measured.said:
             self._cache.put(name, asdict(measured))
             if asked:
                 self._cache.put_decisions(name, asked)
@@ -278,7 +277,7 @@ class _Scoring:
                         program=program.fingerprint(),
                         valgrind=bool(self._bench.valgrind),
                     )
-                    outcome = _outcome(self._cache.get(name))
+                    outcome = _stored.outcome(self._cache.get(name), len(program.runs))
             self._outcomes[program.name] = name, outcome
 
     def _is_linked(self, module: str, side: str) -> bool:
@@ -322,10 +321,3 @@ class _Scoring:
         objects = [self._object(module, side) for module in program.modules]
         with _blaming(side), tempfile.TemporaryDirectory(dir=self._folder) as folder:
             return self._bench.outcome(program, objects, Path(folder))
-
-
-def _outcome(stored: Any) -> Outcome | None:
-    if stored is None:
-        return None
-    runs = tuple((status, seen, text) for status, seen, text in stored["runs"])
-    return Outcome(stored["instructions"], runs)
