@@ -179,6 +179,40 @@ def test_what_cannot_be_scored(modules, score, tmp_path):
     assert told(empty, MUCH) == f"cbridge: {empty}: the corpus has no modules\n"
 
 
+def test_outputs_are_tried_before_anything_is_compiled(modules, score, tmp_path):
+    kept, new = tmp_path / "kept.json", tmp_path / "new.html"
+    kept.write_text("old")
+    (tmp_path / "link.csv").symlink_to("elsewhere.csv")
+    (tmp_path / "loop").symlink_to("loop")
+    files = ["--json", kept, "--csv", tmp_path / "link.csv", "--html"]
+    for wrong, why in (
+        (tmp_path, "Is a directory"),
+        (tmp_path / "loop", "Too many levels of symbolic links"),
+        (tmp_path / ("x" * 300), "File name too long"),
+        ("/proc/new.html", "No such file or directory"),
+    ):
+        done = score(modules, MUCH, *files, wrong)
+        expected = 2, "", f"cbridge: {wrong}: cannot be written: {why}\n"
+        assert done == expected
+    assert kept.read_text() == "old"
+    assert score(modules, "flags:-nonsense", *files, new).status == 2
+    assert kept.read_text() == "old"
+    assert not new.exists()
+    assert not (tmp_path / "elsewhere.csv").exists()
+    assert score(modules, "heuristic:", *files, new).status == 0
+    assert kept.read_text().startswith("{")
+    assert (tmp_path / "elsewhere.csv").read_text().startswith("kind,")
+
+
+def test_what_was_measured_is_told_even_if_it_cannot_be_written(modules, score, tmp_path):
+    files = ["--json", "/dev/full", "--csv", tmp_path / "x.csv"]
+    done = score(modules, "heuristic:", *files)
+    assert done.status == 2
+    assert done.out.endswith("Identical: text is the same, over 6 modules.\n")
+    assert done.err == "cbridge: /dev/full: cannot be written: No space left on device\n"
+    assert (tmp_path / "x.csv").read_text().startswith("kind,")
+
+
 # A clang with a plugin that says what happens to a model, or asks it once per module.
 PLUGIN = """\
 for word do
