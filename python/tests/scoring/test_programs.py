@@ -124,6 +124,14 @@ def test_a_program_whose_baseline_is_wrong(corpus, describe, score):
     assert score(corpus, NEVER, "--no-programs").out.count("greet") == 0
 
 
+def test_a_program_that_cannot_be_started(corpus, describe, score):
+    describe(arguments=["x" * (1 << 20)])
+    done = score(corpus, MUCH)
+    assert done.status == 0, done.err
+    assert "left out: program greet: " in done.out
+    assert "Argument list too long" in done.out
+
+
 def test_a_program_that_does_not_link(corpus, describe, score):
     describe()
     text = (corpus / "programs.json").read_text().replace("main.c.o", "step1.c.o")

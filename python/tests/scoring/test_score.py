@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
+import os
 import subprocess
 import threading
 import time
@@ -13,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from compiler_bridge import CompilerInterface, TensorSpec
+from compiler_bridge import CompilerInterface, TensorSpec, scoring
 from compiler_bridge.corpus import Corpus, CorpusWriter
 from compiler_bridge.log import LogWriter
-from compiler_bridge.scoring import Children, Compiler, Policy, _elf
+from compiler_bridge.scoring import Cache, Children, Compiler, Policy, Settings, _elf
 
 from .conftest import MUCH, NEVER, ORDERED, add_module
 
@@ -129,6 +131,39 @@ def test_broken_modules_are_left_out(corpus, score, tmp_path):
     result = json.loads(file.read_text())
     assert len(result["modules"]) == 3
     assert "3 modules left out" in (tmp_path / "x.html").read_text()
+
+
+def test_modules_that_cannot_be_read(corpus, score):
+    for name in ("step0.c.o.bc", "step1.c.o.bc", "step2.c.o.cmd", "step3.c.o.bc", "step4.c.o.cmd"):
+        (corpus / name).unlink()
+    (corpus / "step0.c.o.bc").symlink_to("step0.c.o.bc")
+    (corpus / "step1.c.o.bc").mkdir()
+    (corpus / "step2.c.o.cmd").mkdir()
+    os.mkfifo(corpus / "step3.c.o.bc")
+    os.mkfifo(corpus / "step4.c.o.cmd")
+    done = score(corpus, MUCH)
+    assert done.status == 0, done.err
+    assert [line for line in done.out.splitlines() if line.startswith("left out: ")] == [
+        f"left out: module step0.c.o: {corpus}/step0.c.o.bc: Too many levels of symbolic links",
+        f"left out: module step1.c.o: {corpus}/step1.c.o.bc: is no regular file",
+        f"left out: module step2.c.o: {corpus}/step2.c.o.cmd: is no regular file",
+        f"left out: module step3.c.o: {corpus}/step3.c.o.bc: is no regular file",
+        f"left out: module step4.c.o: {corpus}/step4.c.o.cmd: is no regular file",
+    ]
+
+
+def test_modules_of_names_that_no_file_has(modules):
+    corpus = Corpus.open(modules)
+    names = ("nul\0.o", "lone\ud800.o", "x" * 300)
+    result = scoring.score(
+        dataclasses.replace(corpus, names=(*names, "main.c.o")),
+        Policy.parse(MUCH),
+        Policy.parse("heuristic:"),
+        Compiler.find("clang-19", Children(), 60),
+        Settings(jobs=1, cache=Cache(None)),
+    )
+    assert [failure.name for failure in result.broken] == list(names)
+    assert [pair.module for pair in result.pairs] == ["main.c.o"]
 
 
 def test_what_only_the_baseline_compiles_is_a_warning(corpus, score):

@@ -184,12 +184,8 @@ class _Scoring:
             name = self._key(module)
             with tempfile.TemporaryDirectory(dir=self._folder) as folder:
                 return self._both(module, name, Path(folder))
-        except CorpusError as error:
-            return Failure(module.name, "", str(error).removeprefix(f"{module.name}: "))
-        except FileNotFoundError as error:
-            if error.filename not in (str(module.bitcode), str(module.thinlto_index)):
-                raise
-            return Failure(module.name, "", f"there is no file {error.filename}")
+        except (CorpusError, OSError, ValueError) as error:
+            return Failure(module.name, "", _why(error).removeprefix(f"{module.name}: "))
 
     def _both(self, module: Module, name: str, folder: Path) -> _Measured | Failure:
         """Compiles by both; which one is first alternates, so that compile times are fair."""
@@ -212,6 +208,7 @@ class _Scoring:
 
     def _key(self, module: Module) -> str:
         """Of what the baseline makes of a module."""
+        _check_files(module)
         index = module.thinlto_index
         return _cache.key(
             bitcode=digest(module.bitcode),
@@ -271,7 +268,7 @@ class _Scoring:
             name = ""
             outcome = None
             if self._baseline.is_reproducible:
-                with contextlib.suppress(CorpusError, FileNotFoundError):
+                with contextlib.suppress(CorpusError, OSError, ValueError):
                     name = _cache.key(
                         modules=[self._key(corpus.module(each)) for each in program.modules],
                         program=program.fingerprint(),
@@ -292,6 +289,12 @@ class _Scoring:
         return self._folder / side / f"{module}.object"
 
     def _program(self, program: Program, compiled: set[str]) -> ProgramPair | Failure:
+        try:
+            return self._program_by_both(program, compiled)
+        except (OSError, ValueError) as error:
+            return Failure(program.name, "", _why(error))
+
+    def _program_by_both(self, program: Program, compiled: set[str]) -> ProgramPair | Failure:
         for module in program.modules:
             if module not in compiled:
                 return Failure(program.name, "", f"module {module} is broken")
@@ -321,3 +324,20 @@ class _Scoring:
         objects = [self._object(module, side) for module in program.modules]
         with _blaming(side), tempfile.TemporaryDirectory(dir=self._folder) as folder:
             return self._bench.outcome(program, objects, Path(folder))
+
+
+def _check_files(module: Module) -> None:
+    """To read a pipe can take for ever."""
+    command = module.command_file if module.override is None else None
+    for path in (module.bitcode, module.thinlto_index, command):
+        if path and path.exists() and not path.is_file():
+            raise CorpusError(f"{path}: is no regular file")
+
+
+def _why(error: Exception) -> str:
+    """What is wrong with a file, in one line."""
+    if not isinstance(error, OSError) or not error.filename:
+        return str(error)
+    if isinstance(error, FileNotFoundError):
+        return f"there is no file {error.filename}"
+    return f"{error.filename}: {error.strerror}"
