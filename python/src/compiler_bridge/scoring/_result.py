@@ -18,15 +18,16 @@ class Metric:
     key: str
     title: str
     unit: str
+    counted: str  # what a number of it is a number of
     of_programs: bool = False
 
 
 METRICS = (
-    Metric("text", "text", "bytes"),
-    Metric("total", "all loaded bytes", "bytes"),
-    Metric("instructions", "IR instructions", ""),
-    Metric("seconds", "compile time", "s"),
-    Metric("executed", "executed instructions", "", of_programs=True),
+    Metric("text", "text", "bytes", "bytes of text"),
+    Metric("total", "all loaded bytes", "bytes", "loaded bytes"),
+    Metric("instructions", "IR instructions", "", "IR instructions"),
+    Metric("seconds", "compile time", "s", "seconds of compile time"),
+    Metric("executed", "executed instructions", "", "executed instructions", of_programs=True),
 )
 METRIC = {metric.key: metric for metric in METRICS}
 # How the plugin says that a model was opened, and failed later.

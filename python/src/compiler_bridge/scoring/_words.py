@@ -16,13 +16,22 @@ def percent(change: float, digits: int = 2) -> str:
     return text.replace("-", MINUS) + " %"
 
 
-def interval(change: Change) -> str:
+def interval(change: Change, found: Comparison) -> str:
+    """A dash if there are too few to tell."""
+    if not found.has_interval:
+        return "\N{EN DASH}"
     low, high = (percent(edge).removesuffix(" %") for edge in (change.low, change.high))
     return f"{low} to {high} %"
 
 
 def number(value: float, metric: str) -> str:
     return f"{value:,.2f} s" if METRIC[metric].unit == "s" else f"{value:,.0f}"
+
+
+def amount(value: float, metric: str) -> str:
+    """`9,670 bytes of text`."""
+    digits = 2 if METRIC[metric].unit == "s" else 0
+    return f"{value:,.{digits}f} {METRIC[metric].counted}"
 
 
 def of(metric: str, count: int) -> str:
@@ -52,7 +61,7 @@ def verdict(score: Score) -> str:
     found = score.comparisons.get(score.metric)
     if found is None:
         return f"There is nothing to compare: no figures of {title}."
-    return f"{_sentence(title, found)}, over {of(score.metric, found.pairs)}.{_but(score, found)}"
+    return f"{_sentence(title, found, of(score.metric, found.pairs))}.{_but(score, found)}"
 
 
 def _why_not(score: Score) -> str:
@@ -70,16 +79,19 @@ def _reasons(score: Score) -> list[str]:
     return [why for why, _ in found.fallbacks.most_common()] if found else []
 
 
-def _sentence(title: str, found: Comparison) -> str:
+def _sentence(title: str, found: Comparison, pairs: str) -> str:
     amount = percent(found.total.value)
-    given = f"95 % interval {interval(found.total)}"
     if found.verdict is Verdict.SAME:
-        return f"Identical: {title} is the same"
+        return f"Identical: {title} is the same, over {pairs}"
     if found.verdict is Verdict.TOO_FEW:
-        return f"Too few to tell: {title} {amount}, but that takes {FEWEST_PAIRS} or more"
+        return (
+            f"Too few to tell: {title} {amount}, over only {pairs}; a verdict takes at least "
+            f"{FEWEST_PAIRS}"
+        )
+    change = f"{title} {amount} (95 % interval {interval(found.total, found)}), over {pairs}"
     if found.verdict is Verdict.UNCLEAR:
-        return f"No difference that can be told: {title} {amount} ({given})"
-    return f"{found.verdict.value.capitalize()}: {title} {amount} ({given})"
+        return f"No difference that can be told: {change}"
+    return f"{found.verdict.value.capitalize()}: {change}"
 
 
 _OPPOSITE = {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}
