@@ -35,10 +35,10 @@ worse, or no difference that can be told, with 95 % intervals (bootstrap over mo
 POLICY and the baseline are
   heuristic:            plain clang
   flags:ARGUMENTS       clang with further arguments (those of clang -cc1)
-  any runner string     a model, asked by the pass plugin: native:FILE.so, onnx:FILE.onnx, ...
+  any runner string     a model that inlines, asked by the pass plugin: native:FILE.so, ...
 
 Exit status 0 if the policy was scored, 1 if it makes programs do something else or did not decide,
-2 if it could not be scored, 130 if it was interrupted."""
+2 if it could not be scored or a file not be written, 130 if it was interrupted."""
 
 _EPILOG = """\
 examples:
