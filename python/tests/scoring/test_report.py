@@ -219,6 +219,9 @@ def test_whether_a_policy_decided_in_part():
         for pair in result.pairs
     ]
     assert result.did_not_decide
+    assert _words.verdict(result).startswith(
+        "The policy did not decide, or only as the heuristic does: in all of 20 modules it failed; "
+    )
     # A policy that abstains says nothing about it.
     result = scored(disagreement=Disagreement(asked_policy=3, fallbacks=Counter({"no log": 3})))
     assert _words.verdict(result).startswith(

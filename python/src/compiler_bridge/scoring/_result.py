@@ -128,13 +128,20 @@ class Score:
             return False
         if self.disagreement:
             return self.disagreement.own_decisions == 0
-        return len(self.fallbacks) == len(self.pairs) and not self._seems_to_have_decided
+        if len(self.fallbacks) < len(self.pairs):
+            return False
+        return not self.may_have_decided or not self._differs
 
     @property
-    def _seems_to_have_decided(self) -> bool:
-        """Of a policy that failed somewhere in every module, and was not recorded."""
-        partly = any(PARTLY in line for pair in self.pairs for line in pair.policy.said)
-        return partly and any(
+    def may_have_decided(self) -> bool:
+        """Whether nobody knows: the policy failed late, and its decisions were not recorded."""
+        lines = (line for pair in self.pairs for line in pair.policy.said)
+        return self.disagreement is None and any(PARTLY in line for line in lines)
+
+    @property
+    def _differs(self) -> bool:
+        """Whether any module came out otherwise than by the baseline."""
+        return any(
             values[0] != values[1]
             for pair in self.pairs
             for metric in ("text", "total", "instructions")

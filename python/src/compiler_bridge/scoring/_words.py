@@ -57,7 +57,9 @@ def verdict(score: Score) -> str:
         names = ", ".join(program.name for program in wrong)
         return f"WRONG: programs do something else than by the baseline: {names}."
     if score.did_not_decide:
-        return f"The policy did not decide: {_why_not(score)}. The figures say nothing about it."
+        unless = ", or only as the heuristic does" if score.may_have_decided else ""
+        why = _why_not(score)
+        return f"The policy did not decide{unless}: {why}. The figures say nothing about it."
     found = score.comparisons.get(score.metric)
     if found is None:
         return f"There is nothing to compare: no figures of {title}."
@@ -70,7 +72,8 @@ def _why_not(score: Score) -> str:
     if not reasons:
         return "it was not asked once"
     count = of("text", len(score.pairs))
-    return f"in all of {count} the heuristic did; {reasons[0].removeprefix('cbridge: ')}"
+    what = "it failed" if score.may_have_decided else "the heuristic did"
+    return f"in all of {count} {what}; {reasons[0].removeprefix('cbridge: ')}"
 
 
 def _reasons(score: Score) -> list[str]:
