@@ -224,11 +224,11 @@ def test_outputs_are_tried_before_anything_is_compiled(modules, score, tmp_path)
         (tmp_path, "Is a directory"),
         (tmp_path / "loop", "Too many levels of symbolic links"),
         (tmp_path / ("x" * 300), "File name too long"),
-        ("/proc/new.html", "No such file or directory"),
+        ("/proc/new.html", ""),  # nobody can, and why depends on who tries
     ):
         done = score(modules, MUCH, *files, wrong)
-        expected = 2, "", f"cbridge: {wrong}: cannot be written: {why}\n"
-        assert done == expected
+        assert (done.status, done.out) == (2, "")
+        assert done.err.startswith(f"cbridge: {wrong}: cannot be written: {why}")
     assert kept.read_text() == "old"
     assert score(modules, "flags:-nonsense", *files, new).status == 2
     assert kept.read_text() == "old"
