@@ -98,6 +98,18 @@ def test_sites_by_name(tmp_path):
     assert [each.labels["callee"] for each in found.differences] == ["h"]
 
 
+def test_decisions_of_the_heuristic_in_place_of_the_policy(tmp_path):
+    """They are known, and do not hide what the policy decided elsewhere."""
+    sites = [Site("f", "g", False, True), Site("f", "h", True, True, "7 is out of range")]
+    asked = recorded(tmp_path / "a", [(1, 5, 0), (2, 5, 1)], sites=sites)
+    found = Disagreement(baseline_is_heuristic=True)
+    found.add("m.o", None, asked)
+    assert (found.asked_policy, found.own_decisions, found.compared) == (2, 1, 2)
+    assert found.fallbacks == {"7 is out of range": 1}
+    (only,) = found.differences
+    assert only.labels == {"caller": "f", "callee": "g"}
+
+
 def test_logs_of_other_signatures_are_not_joined(tmp_path):
     found = Disagreement()
     one = recorded(tmp_path / "a", [(1, 1)], [SIZE])
@@ -124,6 +136,24 @@ def test_saved_and_loaded(tmp_path):
     assert list(again.keys()) == list(asked.keys())
     assert (again.labels, again.names) == (asked.labels, asked.names)
     assert again.decisions.tolist() == [[1]]
+
+
+def test_what_is_damaged_is_not_loaded(tmp_path):
+    file = tmp_path / "x.npz"
+    recorded(tmp_path / "a", [(1, 5, 1), (2, 5, 1)]).save(file)
+    with np.load(file) as stored:
+        arrays = dict(stored)
+    changes = {
+        "contexts": np.array(["m"]),
+        "names": np.array(["size"]),
+        "features": np.array([["a", "b"], ["c", "d"]]),
+        "decisions": np.array([1.0, 0.0]),
+        "label caller": np.array(["f"]),
+    }
+    for name, wrong in changes.items():
+        np.savez(file, **{**arrays, name: wrong})
+        with pytest.raises(ValueError, match=r"columns|table|name"):
+            Asked.load(file)
 
 
 REMARKS = """\
@@ -159,5 +189,5 @@ def test_remarks(tmp_path):
     file.write_text(REMARKS)
     assert _remarks.read(file) == [
         Site("main", "_Z1fIc'd", True, False),
-        Site("main", "x\ty", False, None),
+        Site("main", "x\ty", False, False, "gone"),
     ]

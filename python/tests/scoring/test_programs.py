@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -41,6 +42,13 @@ def test_the_description(corpus):
         ({"runs": [{"arguments": [1]}]}, "run 1: 'arguments' is no list of strings"),
         ({"runs": [{"stdin": "none.txt"}]}, "run 1: there is no file "),
         ({"input": "x"}, "program 1 (p): unknown key 'input'"),
+        ({"name": "a\0"}, r"program 1: 'name' has a NUL or half a character: 'a\x00'"),
+        ({"name": "\ud800"}, r"program 1: 'name' has a NUL or half a character: '\ud800'"),
+        ({"modules": ["\0"]}, r"program 1 (p): 'modules' has a NUL or half a character: "),
+        ({"link": ["-l\ud800"]}, r"program 1 (p): 'link' has a NUL or half a character: "),
+        ({"runs": [{"arguments": ["\0"]}]}, "run 1: 'arguments' has a NUL or half a character: "),
+        ({"runs": [{"stdin": "a\0"}]}, "run 1: 'stdin' has a NUL or half a character: "),
+        ({"\ud800": 1}, r"program 1 (p): unknown key '\ud800'"),
     ],
 )
 def test_mistakes_are_named(corpus, change, why):
@@ -57,6 +65,13 @@ def test_two_of_one_name(corpus):
         read(Corpus.open(corpus))
     (corpus / "programs.json").write_text("{")
     with pytest.raises(ScoreError, match=r"programs\.json: is no JSON"):
+        read(Corpus.open(corpus))
+    (corpus / "programs.json").write_text("[" * 100_000)
+    with pytest.raises(ScoreError, match=r"programs\.json: is nested too deeply"):
+        read(Corpus.open(corpus))
+    (corpus / "programs.json").unlink()
+    os.mkfifo(corpus / "programs.json")
+    with pytest.raises(ScoreError, match=r"programs\.json: is no regular file"):
         read(Corpus.open(corpus))
 
 
@@ -103,6 +118,17 @@ def test_a_program_is_counted(corpus, describe, score, tmp_path):
         assert json.loads(file.read_text())["programs"] == [program]
 
 
+def test_names_that_are_no_text_in_utf8_are_shown(corpus, describe, score, tmp_path):
+    """Files can have them."""
+    describe(arguments=["tell"])
+    text = (corpus / "programs.json").read_text().replace("greet", r"greet\udcff")
+    (corpus / "programs.json").write_text(text)
+    files = [word for kind in ("json", "csv", "html") for word in (f"--{kind}", tmp_path / kind)]
+    done = score(corpus, NEVER, *files)
+    assert done.status == 1, done.err
+    assert r"WRONG: programs do something else than by the baseline: greet\udcff." in done.out
+
+
 def test_a_program_that_does_something_else(corpus, describe, score, tmp_path):
     describe(arguments=["tell"])
     html, data = tmp_path / "x.html", tmp_path / "x.json"
@@ -122,6 +148,14 @@ def test_a_program_whose_baseline_is_wrong(corpus, describe, score):
     assert done.status == 0
     assert "left out: program greet: by the baseline: run 1: is not what is expected" in done.out
     assert score(corpus, NEVER, "--no-programs").out.count("greet") == 0
+
+
+def test_a_program_that_cannot_be_started(corpus, describe, score):
+    describe(arguments=["x" * (1 << 20)])
+    done = score(corpus, MUCH)
+    assert done.status == 0, done.err
+    assert "left out: program greet: " in done.out
+    assert "Argument list too long" in done.out
 
 
 def test_a_program_that_does_not_link(corpus, describe, score):

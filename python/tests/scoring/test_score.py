@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
+import os
 import subprocess
+import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from compiler_bridge import TensorSpec
+from compiler_bridge import CompilerInterface, TensorSpec, scoring
 from compiler_bridge.corpus import Corpus, CorpusWriter
 from compiler_bridge.log import LogWriter
-from compiler_bridge.scoring import Children, Compiler, Policy, _elf
+from compiler_bridge.scoring import Cache, Children, Compiler, Policy, Settings, _elf
 
 from .conftest import MUCH, NEVER, ORDERED, add_module
 
@@ -129,6 +133,39 @@ def test_broken_modules_are_left_out(corpus, score, tmp_path):
     assert "3 modules left out" in (tmp_path / "x.html").read_text()
 
 
+def test_modules_that_cannot_be_read(corpus, score):
+    for name in ("step0.c.o.bc", "step1.c.o.bc", "step2.c.o.cmd", "step3.c.o.bc", "step4.c.o.cmd"):
+        (corpus / name).unlink()
+    (corpus / "step0.c.o.bc").symlink_to("step0.c.o.bc")
+    (corpus / "step1.c.o.bc").mkdir()
+    (corpus / "step2.c.o.cmd").mkdir()
+    os.mkfifo(corpus / "step3.c.o.bc")
+    os.mkfifo(corpus / "step4.c.o.cmd")
+    done = score(corpus, MUCH)
+    assert done.status == 0, done.err
+    assert [line for line in done.out.splitlines() if line.startswith("left out: ")] == [
+        f"left out: module step0.c.o: {corpus}/step0.c.o.bc: Too many levels of symbolic links",
+        f"left out: module step1.c.o: {corpus}/step1.c.o.bc: is no regular file",
+        f"left out: module step2.c.o: {corpus}/step2.c.o.cmd: is no regular file",
+        f"left out: module step3.c.o: {corpus}/step3.c.o.bc: is no regular file",
+        f"left out: module step4.c.o: {corpus}/step4.c.o.cmd: is no regular file",
+    ]
+
+
+def test_modules_of_names_that_no_file_has(modules):
+    corpus = Corpus.open(modules)
+    names = ("nul\0.o", "lone\ud800.o", "x" * 300)
+    result = scoring.score(
+        dataclasses.replace(corpus, names=(*names, "main.c.o")),
+        Policy.parse(MUCH),
+        Policy.parse("heuristic:"),
+        Compiler.find("clang-19", Children(), 60),
+        Settings(jobs=1, cache=Cache(None)),
+    )
+    assert [failure.name for failure in result.broken] == list(names)
+    assert [pair.module for pair in result.pairs] == ["main.c.o"]
+
+
 def test_what_only_the_baseline_compiles_is_a_warning(corpus, score):
     command = (corpus / "step1.c.o.cmd").read_bytes()
     (corpus / "step1.c.o.cmd").write_bytes(command + b"\0-mframe-pointer=all")
@@ -175,6 +212,40 @@ def test_what_cannot_be_scored(modules, score, tmp_path):
     empty.mkdir()
     (empty / "corpus_description.json").write_text('{"modules": []}')
     assert told(empty, MUCH) == f"cbridge: {empty}: the corpus has no modules\n"
+
+
+def test_outputs_are_tried_before_anything_is_compiled(modules, score, tmp_path):
+    kept, new = tmp_path / "kept.json", tmp_path / "new.html"
+    kept.write_text("old")
+    (tmp_path / "link.csv").symlink_to("elsewhere.csv")
+    (tmp_path / "loop").symlink_to("loop")
+    files = ["--json", kept, "--csv", tmp_path / "link.csv", "--html"]
+    for wrong, why in (
+        (tmp_path, "Is a directory"),
+        (tmp_path / "loop", "Too many levels of symbolic links"),
+        (tmp_path / ("x" * 300), "File name too long"),
+        ("/proc/new.html", ""),  # nobody can, and why depends on who tries
+    ):
+        done = score(modules, MUCH, *files, wrong)
+        assert (done.status, done.out) == (2, "")
+        assert done.err.startswith(f"cbridge: {wrong}: cannot be written: {why}")
+    assert kept.read_text() == "old"
+    assert score(modules, "flags:-nonsense", *files, new).status == 2
+    assert kept.read_text() == "old"
+    assert not new.exists()
+    assert not (tmp_path / "elsewhere.csv").exists()
+    assert score(modules, "heuristic:", *files, new).status == 0
+    assert kept.read_text().startswith("{")
+    assert (tmp_path / "elsewhere.csv").read_text().startswith("kind,")
+
+
+def test_what_was_measured_is_told_even_if_it_cannot_be_written(modules, score, tmp_path):
+    files = ["--json", "/dev/full", "--csv", tmp_path / "x.csv"]
+    done = score(modules, "heuristic:", *files)
+    assert done.status == 2
+    assert done.out.endswith("Identical: text is the same, over 6 modules.\n")
+    assert done.err == "cbridge: /dev/full: cannot be written: No space left on device\n"
+    assert (tmp_path / "x.csv").read_text().startswith("kind,")
 
 
 # A clang with a plugin that says what happens to a model, or asks it once per module.
@@ -269,6 +340,46 @@ def test_the_plugin(modules, score, tmp_path):
     assert found["compared"] == found["asked_policy"] >= 6
     sites = {(each["labels"]["caller"], each["labels"]["callee"]) for each in found["differences"]}
     assert {(f"outer{i}", f"step{i}") for i in range(5)} <= sites
+
+
+@contextmanager
+def answering(address, answer):
+    """A peer that answers the n-th question of a session by answer(n)."""
+    with CompilerInterface(address) as peer:
+
+        def serve():
+            asked = 0
+            for request in peer:
+                asked = 0 if request.done else asked + 1
+                peer.reply({"inlining_decision": answer(asked)})
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield
+        finally:
+            peer.close()
+            thread.join(PATIENCE)
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_policy_that_is_wrong_once_per_module(modules, score, tmp_path):
+    address, file = f"shm:{tmp_path}/peer", tmp_path / "x.json"
+    with answering(address, lambda asked: 7 if asked == 1 else 0):
+        done = score(modules, address, "-j1", "--json", file)
+    assert done.status == 0, done.out + done.err
+    found = json.loads(file.read_text())["decisions"]
+    asked = found["asked_policy"]
+    assert found["compared"] == asked > 6
+    assert found["fallbacks_policy"] == 6
+    why = "decision 'inlining_decision': 7 is out of range"
+    assert f"warning: 6 of {asked} decisions were LLVM's, since {why}\n" in done.out
+    assert done.out.count("warning: ") == 1
+    with answering(address, lambda _: 7):
+        done = score(modules, address, "-j1")
+    assert done.status == 1
+    assert "The policy did not decide: in all of 6 modules the heuristic did; " in done.out
+    assert why in done.out
 
 
 def test_ctrl_c_leaves_nothing_behind(modules, tmp_path, start, process_state):

@@ -35,10 +35,10 @@ worse, or no difference that can be told, with 95 % intervals (bootstrap over mo
 POLICY and the baseline are
   heuristic:            plain clang
   flags:ARGUMENTS       clang with further arguments (those of clang -cc1)
-  any runner string     a model, asked by the pass plugin: native:FILE.so, onnx:FILE.onnx, ...
+  any runner string     a model that inlines, asked by the pass plugin: native:FILE.so, ...
 
 Exit status 0 if the policy was scored, 1 if it makes programs do something else or did not decide,
-2 if it could not be scored, 130 if it was interrupted."""
+2 if it could not be scored or a file not be written, 130 if it was interrupted."""
 
 _EPILOG = """\
 examples:
@@ -115,25 +115,27 @@ def _score(arguments: argparse.Namespace) -> int:
     try:
         with interrupted_by_sigterm():
             result = _measure(arguments)
-        _write(arguments, result)
     except (ScoreError, CorpusError) as error:
         print(f"cbridge: {error}", file=sys.stderr)
         return TROUBLE
     except KeyboardInterrupt:
         print("cbridge: interrupted; what was measured of the baseline is kept", file=sys.stderr)
         return INTERRUPTED
-    print(_table.summary(result, sys.stdout.isatty() and "NO_COLOR" not in os.environ))
+    try:
+        _print(_table.summary(result, sys.stdout.isatty() and "NO_COLOR" not in os.environ))
+    finally:
+        written = _write(arguments, result)
+    if not written:
+        return TROUBLE
     return 1 if result.wrong_programs or result.did_not_decide else 0
 
 
 def _measure(arguments: argparse.Namespace) -> Score:
     if arguments.seed < 0:
         raise ScoreError(f"--seed: {arguments.seed} is below 0")
-    outputs = [Path(file) for file in (arguments.json, arguments.csv, arguments.html) if file]
-    for file in outputs:
-        # Better now than after an hour.
-        if not file.absolute().parent.is_dir():
-            raise ScoreError(f"{file}: there is no folder {file.absolute().parent}")
+    for file in (arguments.json, arguments.csv, arguments.html):
+        if file:
+            _check_output(Path(file))
     folder = Path(arguments.cache) if arguments.cache else scoring.default_folder()
     return scoring.score(
         Corpus.open(arguments.corpus),
@@ -152,11 +154,41 @@ def _measure(arguments: argparse.Namespace) -> Score:
     )
 
 
-def _write(arguments: argparse.Namespace, result: Score) -> None:
+def _check_output(file: Path) -> None:
+    """Better now than after an hour. Whatever is in the file stays there."""
+    folder = file.absolute().parent
+    if not folder.is_dir():
+        raise ScoreError(f"{file}: there is no folder {folder}")
+    try:
+        existed = file.exists()
+        if existed and not file.is_file() and not file.is_dir():
+            return  # a pipe or device, which to open may take until somebody reads
+        with open(file, "ab"):
+            pass
+        if not existed:
+            file.resolve().unlink()
+    except OSError as error:
+        raise ScoreError(f"{file}: cannot be written: {error.strerror}") from None
+
+
+def _print(text: str) -> None:
+    """Names can have characters that no terminal shows."""
+    encoding = sys.stdout.encoding or "utf-8"
+    print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+
+
+def _write(arguments: argparse.Namespace, result: Score) -> bool:
+    """Whether all could be written."""
+    written = True
     for file, make in (
         (arguments.json, _export.to_json),
         (arguments.csv, _export.to_csv),
         (arguments.html, _html.report),
     ):
         if file:
-            Path(file).write_text(make(result), encoding="utf-8", errors="backslashreplace")
+            try:
+                Path(file).write_text(make(result), encoding="utf-8", errors="backslashreplace")
+            except OSError as error:
+                print(f"cbridge: {file}: cannot be written: {error.strerror}", file=sys.stderr)
+                written = False
+    return written

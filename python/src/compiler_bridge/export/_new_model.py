@@ -39,8 +39,8 @@ def new_model(
 ) -> None:
     """Writes a small random model with this signature; all outputs depend on all inputs.
 
-    Floats come out around 0, integers below `choices`, strings as one of ten words. Dynamic extents of
-    outputs are those of the inputs, in order; if those have none, 1 to 4, depending on values.
+    Floats come out around 0, integers below `choices`, strings as one of ten words. Dynamic extents
+    of outputs are those of the inputs, in order; if those have none, 1 to 4, depending on values.
     """
     _model.require("onnx", "a new model")
     _model.destination(path)

@@ -6,13 +6,13 @@ import contextlib
 import hashlib
 import json
 import os
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ._decisions import Asked
 
+Result = TypeVar("Result")
 # Of the entries: another number, and all are measured again.
 _FORMAT = 2
 
@@ -39,33 +39,28 @@ class Cache:
         self._folder = folder / "score" if folder else None
 
     def get(self, name: str) -> Any:
-        """What is stored under a key; None if nothing is."""
-        path = self._path(name, ".json")
-        if path is None:
-            return None
-        try:
-            return json.loads(path.read_bytes())
-        except (OSError, ValueError):
-            return None
+        """What is stored under a key, of any shape; None if nothing is."""
+        return self._read(name, ".json", lambda path: json.loads(path.read_bytes()))
 
     def put(self, name: str, value: Any) -> None:
         text = json.dumps(value)
         self._write(name, ".json", lambda path: path.write_text(text))
 
     def get_decisions(self, name: str) -> Asked | None:
-        path = self._path(name, ".npz")
-        if path is None:
-            return None
-        try:
-            return Asked.load(path)
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-            return None
+        return self._read(name, ".npz", Asked.load)
 
     def put_decisions(self, name: str, value: Asked) -> None:
         self._write(name, ".npz", value.save)
 
     def _path(self, name: str, ending: str) -> Path | None:
         return self._folder / name[:2] / f"{name}{ending}" if self._folder else None
+
+    def _read(self, name: str, ending: str, read: Callable[[Path], Result]) -> Result | None:
+        path = self._path(name, ending)
+        try:
+            return read(path) if path and path.is_file() else None
+        except Exception:  # what damaged archives lead to is no short list
+            return None
 
     def _write(self, name: str, ending: str, write: Callable[[Path], object]) -> None:
         path = self._path(name, ending)

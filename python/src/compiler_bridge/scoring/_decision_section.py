@@ -8,6 +8,7 @@ from ._result import METRIC, Score
 from ._svg import escape, tag
 
 _MOST_ROWS, _MOST_PER_MODULE, _FEATURES = 100, 5, 4
+_LONGEST_NAME = 80
 
 
 def decisions(score: Score) -> str:
@@ -118,8 +119,11 @@ def _row(each: Difference, names: list[str], labels: list[str]) -> str:
 
 
 def _long_name(text: str) -> str:
-    """Names of templates are long: the first lines, and all when the pointer rests there."""
-    return tag("td", tag("div", escape(text), class_="clamp", title=text), class_="words")
+    """Names of templates are long: both ends, and all when the pointer rests there."""
+    half = _LONGEST_NAME // 2
+    is_long = len(text) > _LONGEST_NAME
+    shown = f"{text[: half - 1]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}" if is_long else text
+    return tag("td", tag("div", escape(shown), class_="clamp", title=text), class_="words")
 
 
 def _feature(each: Difference, name: str) -> str:

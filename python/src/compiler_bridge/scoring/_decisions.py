@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ class Asked:
     features: Array  # a row per decision, a column per name
     labels: dict[str, list[str]]
     decisions: Array  # a row per decision
+    fallbacks: tuple[str, ...] = ()  # why the compiler's heuristic decided, where it did; not saved
 
     def __len__(self) -> int:
         return len(self.ordinals)
@@ -69,8 +71,10 @@ class Asked:
 
     @staticmethod
     def load(path: Path) -> Asked:
-        with np.load(path, allow_pickle=False) as stored:
-            return Asked(
+        """ValueError, or another exception, if the file is damaged."""
+        # Opened here: numpy leaves a file open that is no archive.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
+            asked = Asked(
                 stored["contexts"].tolist(),
                 stored["ordinals"].tolist(),
                 tuple(stored["names"].tolist()),
@@ -82,6 +86,19 @@ class Asked:
                 },
                 stored["decisions"],
             )
+        asked._check()
+        return asked
+
+    def _check(self) -> None:
+        count = len(self)
+        columns: list[Sized] = [self.contexts, self.features, self.decisions, *self.labels.values()]
+        if any(len(column) != count for column in columns):
+            raise ValueError("columns of different lengths")
+        for array in (self.features, self.decisions):
+            if array.dtype != np.float64 or array.ndim != 2:
+                raise ValueError("no table of numbers")
+        if self.features.shape[1] != len(self.names):
+            raise ValueError("features without a name")
 
 
 def read(folder: Path, sites: Sequence[Site] = ()) -> Asked | None:
@@ -102,12 +119,13 @@ def _at(asked: Asked, sites: Sequence[Site]) -> Asked:
         "callee": [site.callee for site in sites],
         **asked.labels,
     }
+    fallbacks = tuple(site.fallback for site in sites if site.fallback is not None)
+    asked = dataclasses.replace(asked, labels=labels, fallbacks=fallbacks)
     defaults = [site.default for site in sites if site.default is not None]
     if _DEFAULT in asked.names or len(defaults) != len(sites):
-        return dataclasses.replace(asked, labels=labels)
+        return asked
     return dataclasses.replace(
         asked,
-        labels=labels,
         names=(*asked.names, _DEFAULT),
         features=np.column_stack([asked.features, np.array(defaults, dtype=np.float64)]),
     )
@@ -177,6 +195,7 @@ class Disagreement:
     baseline_is_heuristic: bool = False
     asked_baseline: int = 0
     asked_policy: int = 0
+    fallbacks: Counter[str] = field(default_factory=Counter)  # of the policy: why, and how often
     compared: int = 0
     differences: list[Difference] = field(default_factory=list)
     _names: tuple[str, ...] = ()
@@ -186,6 +205,7 @@ class Disagreement:
     def add(self, module: str, baseline: Asked | None, policy: Asked | None) -> None:
         self.asked_baseline += len(baseline) if baseline else 0
         self.asked_policy += len(policy) if policy else 0
+        self.fallbacks.update(policy.fallbacks if policy else ())
         if policy is None or not policy.decisions.shape[1]:
             return
         rows, theirs = self._joined(baseline, policy)
@@ -200,6 +220,11 @@ class Disagreement:
             self._names = policy.names
             self._agreeing.add(policy.features[rows[~other]])
             self._differing.add(policy.features[rows[other]])
+
+    @property
+    def own_decisions(self) -> int:
+        """Those that the policy took itself; the others of its were the compiler's heuristic's."""
+        return self.asked_policy - self.fallbacks.total()
 
     def symbols(self) -> list[str]:
         """The functions at the sites."""

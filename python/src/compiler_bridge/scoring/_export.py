@@ -50,6 +50,7 @@ def _decisions(score: Score) -> dict[str, Any] | None:
     return {
         "asked_baseline": found.asked_baseline,
         "asked_policy": found.asked_policy,
+        "fallbacks_policy": found.fallbacks.total(),
         "compared": found.compared,
         "different": len(found.differences),
         "telling_features": dict(found.telling()),

@@ -9,7 +9,7 @@ from . import _plots, _words
 from ._decision_section import decisions
 from ._plots import color
 from ._result import METRIC, METRICS, Failure, Pair, Score
-from ._statistics import RESAMPLES, Change
+from ._statistics import FEWEST_PAIRS, RESAMPLES, Change, Comparison
 from ._svg import escape, tag
 
 _RANKED = 10
@@ -88,12 +88,14 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], words: str = "") -
     return tag("div", tag("table", first, *(tag("tr", *row) for row in rows)), class_="scroll")
 
 
-def _change_cell(change: Change) -> str:
-    clear = change.high < 0 or change.low > 0
+def _change_cell(change: Change, found: Comparison) -> str:
+    clear = found.has_interval and (change.high < 0 or change.low > 0)
     return tag(
         "td",
         escape(_words.percent(change.value)),
-        tag("span", escape(_words.interval(change)), class_="small"),
+        tag("span", escape(_words.interval(change, found)), class_="small")
+        if found.has_interval
+        else "",
         class_=color(change.value) if clear else "",
     )
 
@@ -107,8 +109,8 @@ def _summary(score: Score) -> str:
         rows.append(
             [
                 tag("td", escape(metric.title)),
-                _change_cell(found.total),
-                _change_cell(found.mean),
+                _change_cell(found.total, found),
+                _change_cell(found.mean, found),
                 tag("td", f"{found.less:,} / {found.equal:,} / {found.more:,}"),
                 tag("td", escape(_words.number(found.baseline, metric.key))),
                 tag("td", escape(_words.number(found.policy, metric.key))),
@@ -143,8 +145,7 @@ def _plots_of(score: Score) -> str:
         parts.append(
             card(f"Modules by change of {metric.title}", _plots.histogram(changes, metric.title))
         )
-        unit = f"{metric.title}, {metric.unit}" if metric.unit else metric.title
-        parts.append(card("Change and size of modules", _plots.scatter(points, unit)))
+        parts.append(card("Change and size of modules", _plots.scatter(points, metric.key)))
     return tag("div", *parts, class_="grid")
 
 
@@ -284,6 +285,7 @@ def _how(score: Score) -> str:
         "tables, without zeroed memory. IR instructions: after optimization. Compile time: of the "
         "processor. Executed instructions: counted by valgrind. Less is better everywhere. "
         f"Intervals: percentile bootstrap over modules (or programs), {RESAMPLES:,} resamples, "
-        f"seed {score.seed}; the verdict is that of the change in total.{cached}",
+        f"seed {score.seed}; there are none of fewer than {FEWEST_PAIRS}. The verdict is that of "
+        f"the change in total.{cached}",
         class_="note",
     )

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from . import _words
-from ._result import METRICS, Score
+from ._result import METRIC, METRICS, Score
 from ._svg import (
     WIDTH,
     circle,
@@ -47,7 +47,7 @@ def intervals(score: Score) -> str:
         edge
         for _, each in found
         for change in (each.total, each.mean)
-        for edge in (change.low, change.high, change.value, 0.0)
+        for edge in (change.value, 0.0, *((change.low, change.high) if each.has_interval else ()))
     ]
     low, high = min(edges), max(edges)
     margin = (high - low) * 0.06 or 0.01
@@ -68,15 +68,13 @@ def intervals(score: Score) -> str:
             (each.mean, 26, "ring", "geometric mean"),
         ):
             told = f"{metric.title}, {what}: {_words.percent(change.value)}"
-            shapes.append(
-                tag(
-                    "g",
-                    title(f"{told}, 95 % interval {_words.interval(change)}"),
-                    line(place(change.low), y + offset, place(change.high), y + offset, "whisker"),
-                    circle(place(change.value), y + offset, 4, kind),
-                    class_=_interval_color(change.low, change.high),
-                )
-            )
+            drawn, paint = [circle(place(change.value), y + offset, 4, kind)], "same"
+            if each.has_interval:
+                told += f", 95 % interval {_words.interval(change, each)}"
+                start_x, end_x = place(change.low), place(change.high)
+                drawn.insert(0, line(start_x, y + offset, end_x, y + offset, "whisker"))
+                paint = _interval_color(change.low, change.high)
+            shapes.append(tag("g", title(told), *drawn, class_=paint))
     return picture(bottom + 24, "Change by metric, with 95 % intervals", shapes)
 
 
@@ -140,7 +138,7 @@ def _histogram_axis(left: int, right: int, step: float, unit: float, bottom: flo
     return shapes
 
 
-def scatter(points: Sequence[tuple[str, float, float]], unit: str) -> str:
+def scatter(points: Sequence[tuple[str, float, float]], metric: str) -> str:
     """Modules by their size (logarithmic) and their change; rings lie outside of the picture."""
     points = [point for point in points if point[1] > 0]
     if not points:
@@ -151,25 +149,25 @@ def scatter(points: Sequence[tuple[str, float, float]], unit: str) -> str:
     margin = (high - low) * 0.08 or 0.001
     sizes = [math.log10(size) for _, size, _ in points]
     top, bottom = 8, 190
-    x = linear(min(sizes) - 0.1, max(sizes) + 0.1, _LEFT + 16, _RIGHT)
+    left = _LEFT + 22
+    x = linear(min(sizes) - 0.1, max(sizes) + 0.1, left, _RIGHT)
     y = linear(low - margin, high + margin, bottom, top)
     shapes = []
     marks = ticks(low - margin, high + margin, 7)
     for mark in marks:
-        shapes.append(line(_LEFT + 16, y(mark), _RIGHT, y(mark), "grid"))
-        label = tick_label(mark, _step(marks)).replace(" ", "")
-        shapes.append(text(_LEFT + 10, y(mark) + 4, label, "", "end"))
-    shapes.append(line(_LEFT + 16, y(0), _RIGHT, y(0), "axis"))
+        shapes.append(line(left, y(mark), _RIGHT, y(mark), "grid"))
+        shapes.append(text(left - 6, y(mark) + 4, tick_label(mark, _step(marks)), "", "end"))
+    shapes.append(line(left, y(0), _RIGHT, y(0), "axis"))
     for power in range(math.floor(min(sizes)), math.ceil(max(sizes)) + 1):
         if min(sizes) - 0.1 <= power <= max(sizes) + 0.1:
             shapes.append(line(x(power), bottom, x(power), bottom + 4, "axis"))
             shapes.append(text(x(power), bottom + 17, f"{10**power:,}", "", "middle"))
     for name, size, change in points:
         inside = low - margin <= change <= high + margin
-        told = title(f"{name}: {size:,.0f} {unit}, {_words.percent(change)}")
+        told = title(f"{name}: {_words.amount(size, metric)}, {_words.percent(change)}")
         kind = f"{color(change)} {'point' if inside else 'ring'}"
         shapes.append(circle(x(math.log10(size)), y(change), 3, kind, told))
-    shapes.append(text(_RIGHT, bottom + 32, f"{unit} by the baseline", "", "end"))
+    shapes.append(text(_RIGHT, bottom + 32, f"{METRIC[metric].counted} by the baseline", "", "end"))
     return picture(bottom + 38, "Change against size", shapes)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import os
 import re
 import shutil
 from collections.abc import Sequence
@@ -67,12 +68,16 @@ class Outcome:
 def read(corpus: Corpus) -> list[Program]:
     """The programs of a corpus; none if it does not tell."""
     file = corpus.directory / DESCRIPTION
+    if file.exists() and not file.is_file():
+        raise ScoreError(f"{file}: is no regular file")
     try:
         described = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return []
     except ValueError as error:
         raise ScoreError(f"{file}: is no JSON: {error}") from None
+    except RecursionError:
+        raise ScoreError(f"{file}: is nested too deeply") from None
     programs = _field(file, described, "programs", list)
     found = [_program(f"{file}: program {i + 1}", corpus, each) for i, each in enumerate(programs)]
     names = [program.name for program in found]
@@ -148,13 +153,27 @@ def _field(where: object, described: Any, key: str, kind: type, default: Any = N
     if not isinstance(value, kind):
         what = "is missing" if value is None else f"is no {'list' if kind is list else 'string'}"
         raise ScoreError(f"{where}: {key!r} {what}")
+    if isinstance(value, str):
+        _check_text(where, key, value)
     return value
+
+
+def _check_text(where: object, key: str, text: str) -> None:
+    """JSON can have strings that no file and no argument can."""
+    try:
+        possible = b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        possible = False
+    if not possible:
+        raise ScoreError(f"{where}: {key!r} has a NUL or half a character: {_quoted(text)}")
 
 
 def _strings(where: str, described: Any, key: str) -> tuple[str, ...]:
     words = _field(where, described, key, list, [])
     if not all(isinstance(word, str) for word in words):
         raise ScoreError(f"{where}: {key!r} is no list of strings")
+    for word in words:
+        _check_text(where, key, word)
     return tuple(words)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PASS = "cbridge"
-_FIELD = re.compile(r"^(?:  - )?(Name|Callee|Caller|Default): +(.*)$", re.MULTILINE)
+_FIELD = re.compile(r"^(?:  - )?(Name|Callee|Caller|Default|Fallback): +(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,7 @@ class Site:
     callee: str
     inline: bool  # what was decided
     default: bool | None  # what LLVM's own heuristic would do at this very place
+    fallback: str | None = None  # why it was that which decided
 
 
 def request_of_opt(file: Path) -> list[str]:
@@ -54,12 +55,15 @@ def _site(document: str) -> Site | None:
     fields = {name: _unquoted(value) for name, value in _FIELD.findall(document)}
     if not {"Name", "Callee", "Caller"} <= fields.keys():
         return None
+    inline, fallback = fields["Name"] != "NotInlined", fields.get("Fallback")
     default = fields.get("Default")
+    would = None if default is None else default == "would"
     return Site(
         fields["Caller"],
         fields["Callee"],
-        fields["Name"] != "NotInlined",
-        None if default is None else default == "would",
+        inline,
+        inline if fallback is not None else would,
+        fallback,
     )
 
 

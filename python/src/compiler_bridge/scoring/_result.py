@@ -18,17 +18,20 @@ class Metric:
     key: str
     title: str
     unit: str
+    counted: str  # what a number of it is a number of
     of_programs: bool = False
 
 
 METRICS = (
-    Metric("text", "text", "bytes"),
-    Metric("total", "all loaded bytes", "bytes"),
-    Metric("instructions", "IR instructions", ""),
-    Metric("seconds", "compile time", "s"),
-    Metric("executed", "executed instructions", "", of_programs=True),
+    Metric("text", "text", "bytes", "bytes of text"),
+    Metric("total", "all loaded bytes", "bytes", "loaded bytes"),
+    Metric("instructions", "IR instructions", "", "IR instructions"),
+    Metric("seconds", "compile time", "s", "seconds of compile time"),
+    Metric("executed", "executed instructions", "", "executed instructions", of_programs=True),
 )
 METRIC = {metric.key: metric for metric in METRICS}
+# How the plugin says that a model was opened, and failed later.
+PARTLY = "where the model does not"
 
 
 @dataclass(frozen=True)
@@ -86,8 +89,7 @@ class Score:
     broken: list[Failure] = field(default_factory=list)
     broken_programs: list[Failure] = field(default_factory=list)
     from_cache: int = 0  # how many modules' baseline was measured in an earlier run
-    disagreement: Disagreement | None = None
-    is_recorded: bool = False  # whether the policy's decisions are in `disagreement`
+    disagreement: Disagreement | None = None  # if the policy's decisions were recorded
     remarks: list[str] = field(default_factory=list)
 
     @cached_property
@@ -120,14 +122,28 @@ class Score:
         return [pair for pair in self.pairs if pair.policy.said]
 
     @property
-    def never_asked(self) -> bool:
-        asked = self.disagreement.asked_policy if self.disagreement else 0
-        return self.is_recorded and not asked
+    def did_not_decide(self) -> bool:
+        """Whether the policy took not one decision: equal figures then say nothing about it."""
+        if not self.pairs:
+            return False
+        if self.disagreement:
+            return self.disagreement.own_decisions == 0
+        if len(self.fallbacks) < len(self.pairs):
+            return False
+        return not self.may_have_decided or not self._differs
 
     @property
-    def did_not_decide(self) -> bool:
-        """Equal figures then say nothing about the policy. One that fails somewhere in every
-        module, but decided otherwise before, did."""
-        differs = bool(self.disagreement and self.disagreement.differences)
-        gave_up = len(self.fallbacks) == len(self.pairs) and not differs
-        return bool(self.pairs) and (gave_up or self.never_asked)
+    def may_have_decided(self) -> bool:
+        """Whether nobody knows: the policy failed late, and its decisions were not recorded."""
+        lines = (line for pair in self.pairs for line in pair.policy.said)
+        return self.disagreement is None and any(PARTLY in line for line in lines)
+
+    @property
+    def _differs(self) -> bool:
+        """Whether any module came out otherwise than by the baseline."""
+        return any(
+            values[0] != values[1]
+            for pair in self.pairs
+            for metric in ("text", "total", "instructions")
+            if (values := pair.values(metric))
+        )

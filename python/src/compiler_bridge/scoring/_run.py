@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from .._progress import Progress
 from .._workers import for_each
 from ..corpus import Corpus, CorpusError, Module
-from . import _cache, _decisions, _programs, _remarks
+from . import _cache, _decisions, _programs, _remarks, _stored
 from ._cache import Cache
 from ._decisions import Asked, Disagreement
 from ._errors import ScoreError
@@ -125,9 +125,8 @@ class _Scoring:
             self._compiler.version,
             self._settings.seed,
             self._settings.metric,
-            is_recorded=self._recording,
+            disagreement=Disagreement(self._baseline.is_plain) if self._recording else None,
         )
-        result.disagreement = Disagreement(self._baseline.is_plain) if result.is_recorded else None
         modules = corpus.modules
         self._look_up_programs(corpus)
         for module, outcome in self._all("modules", self._module, modules):
@@ -185,12 +184,8 @@ class _Scoring:
             name = self._key(module)
             with tempfile.TemporaryDirectory(dir=self._folder) as folder:
                 return self._both(module, name, Path(folder))
-        except CorpusError as error:
-            return Failure(module.name, "", str(error).removeprefix(f"{module.name}: "))
-        except FileNotFoundError as error:
-            if error.filename not in (str(module.bitcode), str(module.thinlto_index)):
-                raise
-            return Failure(module.name, "", f"there is no file {error.filename}")
+        except (CorpusError, OSError, ValueError) as error:
+            return Failure(module.name, "", _why(error).removeprefix(f"{module.name}: "))
 
     def _both(self, module: Module, name: str, folder: Path) -> _Measured | Failure:
         """Compiles by both; which one is first alternates, so that compile times are fair."""
@@ -213,6 +208,7 @@ class _Scoring:
 
     def _key(self, module: Module) -> str:
         """Of what the baseline makes of a module."""
+        _check_files(module)
         index = module.thinlto_index
         return _cache.key(
             bitcode=digest(module.bitcode),
@@ -228,16 +224,15 @@ class _Scoring:
     def _baseline_of(
         self, module: Module, name: str, folder: Path
     ) -> tuple[Measurement, bool, Asked | None]:
-        known = self._cache.get(name) if self._baseline.is_reproducible else None
+        reproducible = self._baseline.is_reproducible
+        known = _stored.measurement(self._cache.get(name)) if reproducible else None
         recording = self._recording and self._baseline.records
         if known is not None and not self._is_linked(module.name, BASELINE):
-            # Times of other days, under another load, compare to nothing.
-            measured = Measurement(**{**known, "said": (), "seconds": None})
             asked = self._cache.get_decisions(name) if recording else None
             if asked or not recording:
-                return measured, True, asked
+                return known, True, asked
         measured, asked = self._compile(module, self._baseline, folder, BASELINE)
-        if self._baseline.is_reproducible and not measured.said:
+        if reproducible and not measured.said:
             self._cache.put(name, asdict(measured))
             if asked:
                 self._cache.put_decisions(name, asked)
@@ -273,13 +268,13 @@ class _Scoring:
             name = ""
             outcome = None
             if self._baseline.is_reproducible:
-                with contextlib.suppress(CorpusError, FileNotFoundError):
+                with contextlib.suppress(CorpusError, OSError, ValueError):
                     name = _cache.key(
                         modules=[self._key(corpus.module(each)) for each in program.modules],
                         program=program.fingerprint(),
                         valgrind=bool(self._bench.valgrind),
                     )
-                    outcome = _outcome(self._cache.get(name))
+                    outcome = _stored.outcome(self._cache.get(name), len(program.runs))
             self._outcomes[program.name] = name, outcome
 
     def _is_linked(self, module: str, side: str) -> bool:
@@ -294,6 +289,12 @@ class _Scoring:
         return self._folder / side / f"{module}.object"
 
     def _program(self, program: Program, compiled: set[str]) -> ProgramPair | Failure:
+        try:
+            return self._program_by_both(program, compiled)
+        except (OSError, ValueError) as error:
+            return Failure(program.name, "", _why(error))
+
+    def _program_by_both(self, program: Program, compiled: set[str]) -> ProgramPair | Failure:
         for module in program.modules:
             if module not in compiled:
                 return Failure(program.name, "", f"module {module} is broken")
@@ -325,8 +326,18 @@ class _Scoring:
             return self._bench.outcome(program, objects, Path(folder))
 
 
-def _outcome(stored: Any) -> Outcome | None:
-    if stored is None:
-        return None
-    runs = tuple((status, seen, text) for status, seen, text in stored["runs"])
-    return Outcome(stored["instructions"], runs)
+def _check_files(module: Module) -> None:
+    """To read a pipe can take for ever."""
+    command = module.command_file if module.override is None else None
+    for path in (module.bitcode, module.thinlto_index, command):
+        if path and path.exists() and not path.is_file():
+            raise CorpusError(f"{path}: is no regular file")
+
+
+def _why(error: Exception) -> str:
+    """What is wrong with a file, in one line."""
+    if not isinstance(error, OSError) or not error.filename:
+        return str(error)
+    if isinstance(error, FileNotFoundError):
+        return f"there is no file {error.filename}"
+    return f"{error.filename}: {error.strerror}"

@@ -50,6 +50,11 @@ class Comparison:
     more: int
     verdict: Verdict
 
+    @property
+    def has_interval(self) -> bool:
+        """Whether there are enough pairs for the intervals to mean anything."""
+        return self.pairs >= FEWEST_PAIRS
+
 
 def compare(baseline: Any, policy: Any, seed: int = 0) -> Comparison | None:
     """Compares pair by pair; None if there is none. The same input gives the same intervals."""

@@ -20,9 +20,9 @@ def table(score: Score) -> str:
                 _words.number(found.baseline, metric.key),
                 _words.number(found.policy, metric.key),
                 _words.percent(found.total.value),
-                _words.interval(found.total),
+                _words.interval(found.total, found),
                 _words.percent(found.mean.value),
-                _words.interval(found.mean),
+                _words.interval(found.mean, found),
                 f"{found.less}/{found.equal}/{found.more}",
             )
         )

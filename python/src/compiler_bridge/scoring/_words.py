@@ -16,13 +16,22 @@ def percent(change: float, digits: int = 2) -> str:
     return text.replace("-", MINUS) + " %"
 
 
-def interval(change: Change) -> str:
+def interval(change: Change, found: Comparison) -> str:
+    """A dash if there are too few to tell."""
+    if not found.has_interval:
+        return "\N{EN DASH}"
     low, high = (percent(edge).removesuffix(" %") for edge in (change.low, change.high))
     return f"{low} to {high} %"
 
 
 def number(value: float, metric: str) -> str:
     return f"{value:,.2f} s" if METRIC[metric].unit == "s" else f"{value:,.0f}"
+
+
+def amount(value: float, metric: str) -> str:
+    """`9,670 bytes of text`."""
+    digits = 2 if METRIC[metric].unit == "s" else 0
+    return f"{value:,.{digits}f} {METRIC[metric].counted}"
 
 
 def of(metric: str, count: int) -> str:
@@ -48,31 +57,44 @@ def verdict(score: Score) -> str:
         names = ", ".join(program.name for program in wrong)
         return f"WRONG: programs do something else than by the baseline: {names}."
     if score.did_not_decide:
-        return f"The policy did not decide: {_why_not(score)}. The figures say nothing about it."
+        unless = ", or only as the heuristic does" if score.may_have_decided else ""
+        why = _why_not(score)
+        return f"The policy did not decide{unless}: {why}. The figures say nothing about it."
     found = score.comparisons.get(score.metric)
     if found is None:
         return f"There is nothing to compare: no figures of {title}."
-    return f"{_sentence(title, found)}, over {of(score.metric, found.pairs)}.{_but(score, found)}"
+    return f"{_sentence(title, found, of(score.metric, found.pairs))}.{_but(score, found)}"
 
 
 def _why_not(score: Score) -> str:
-    if not score.fallbacks:
-        return "it was not asked once"
     lines = {line for pair in score.fallbacks for line in pair.policy.said}
-    count = of(score.metric if not METRIC[score.metric].of_programs else "text", len(score.pairs))
-    return f"in all of {count} the heuristic did; {sorted(lines)[0].removeprefix('cbridge: ')}"
+    reasons = sorted(lines) or _reasons(score)
+    if not reasons:
+        return "it was not asked once"
+    count = of("text", len(score.pairs))
+    what = "it failed" if score.may_have_decided else "the heuristic did"
+    return f"in all of {count} {what}; {reasons[0].removeprefix('cbridge: ')}"
 
 
-def _sentence(title: str, found: Comparison) -> str:
+def _reasons(score: Score) -> list[str]:
+    """Why decisions of the policy were the heuristic's, the most frequent first."""
+    found = score.disagreement
+    return [why for why, _ in found.fallbacks.most_common()] if found else []
+
+
+def _sentence(title: str, found: Comparison, pairs: str) -> str:
     amount = percent(found.total.value)
-    given = f"95 % interval {interval(found.total)}"
     if found.verdict is Verdict.SAME:
-        return f"Identical: {title} is the same"
+        return f"Identical: {title} is the same, over {pairs}"
     if found.verdict is Verdict.TOO_FEW:
-        return f"Too few to tell: {title} {amount}, but that takes {FEWEST_PAIRS} or more"
+        return (
+            f"Too few to tell: {title} {amount}, over only {pairs}; a verdict takes at least "
+            f"{FEWEST_PAIRS}"
+        )
+    change = f"{title} {amount} (95 % interval {interval(found.total, found)}), over {pairs}"
     if found.verdict is Verdict.UNCLEAR:
-        return f"No difference that can be told: {title} {amount} ({given})"
-    return f"{found.verdict.value.capitalize()}: {title} {amount} ({given})"
+        return f"No difference that can be told: {change}"
+    return f"{found.verdict.value.capitalize()}: {change}"
 
 
 _OPPOSITE = {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}
@@ -101,16 +123,35 @@ def errors(score: Score) -> list[str]:
     return [f"{program.name}: {program.difference}" for program in score.wrong_programs]
 
 
+def _fallbacks(score: Score) -> list[str]:
+    """What the heuristic decided in place of the policy."""
+    found = []
+    reasons = _reasons(score)
+    if score.disagreement and reasons:
+        count, asked = score.disagreement.fallbacks.total(), score.disagreement.asked_policy
+        others = ", among other reasons" if len(reasons) > 1 else ""
+        found.append(f"{count:,} of {asked:,} decisions were LLVM's, since {reasons[0]}{others}")
+    # A policy that is gone for good is asked, and counted, no more.
+    modules = [
+        lines
+        for pair in score.fallbacks
+        if (lines := [line for line in pair.policy.said if not _is_told(line, reasons)])
+    ]
+    if modules:
+        found.append(
+            f"the policy fell back to the heuristic in {len(modules):,} of "
+            f"{of('text', len(score.pairs))}: {modules[0][0].removeprefix('cbridge: ')}"
+        )
+    return found
+
+
+def _is_told(line: str, reasons: list[str]) -> bool:
+    return any(reason in line for reason in reasons)
+
+
 def warnings(score: Score) -> list[str]:
     """What a reader must know before believing the figures; each is one line."""
-    found = []
-    fallbacks = score.fallbacks
-    if fallbacks and not score.did_not_decide:
-        line = fallbacks[0].policy.said[0].removeprefix("cbridge: ")
-        found.append(
-            f"the policy fell back to the heuristic in {len(fallbacks):,} of "
-            f"{of('text', len(score.pairs))}: {line}"
-        )
+    found = [] if score.did_not_decide else _fallbacks(score)
     if any(pair.baseline.said for pair in score.pairs):
         count = sum(bool(pair.baseline.said) for pair in score.pairs)
         found.append(f"the baseline's model fell back in {of('text', count)}")
