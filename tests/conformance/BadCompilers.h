@@ -66,7 +66,7 @@ public:
       return Compiler != nullptr;
     });
     Header = FrameHeader();
-    Header.Session = 4711;
+    Header.Session = ++LastSession; // the peer may not know yet who has left
     Header.Runner = 1;
   }
   void send(FrameKind Kind, std::string_view Payload) {
@@ -146,6 +146,7 @@ public:
   std::optional<Peer> P;
   std::unique_ptr<RawEnd> Compiler;
   FrameHeader Header;
+  uint64_t LastSession = 4710;
   std::vector<Status> Errors;
   std::string Seen;
   bool Holds = false;
