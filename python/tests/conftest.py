@@ -28,6 +28,9 @@ from compiler_bridge import (
     TensorSpec,
 )
 
+# In the background of a shell Ctrl-C is ignored, by us and by all that we start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 PATIENCE = 20.0  # seconds after which a test gives up, far above what it needs
 
 
