@@ -85,6 +85,7 @@ if(CBRIDGE_WITH_ONNX)
   # ./dev names the library in CBRIDGE_ONNXRUNTIME.
   cbridge_add_test(NAME onnx_test
     SOURCES
+      ${Src}/engine/onnx/GraphSignatureTest.cpp
       ${Src}/engine/onnx/OnnxTest.cpp)
   # Of its own: its process must not have loaded the library.
   cbridge_add_test(NAME ort_library_test

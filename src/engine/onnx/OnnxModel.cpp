@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "engine/onnx/OnnxModel.h"
 
+#include "engine/onnx/GraphSignature.h"
 #include "engine/onnx/OrtTensors.h"
 #include "os/Library.h"
 
@@ -209,6 +210,8 @@ Expected<Signature> OnnxModel::signatureOf(const std::string &File,
   // A session takes milliseconds, and open() will see if this is true.
   if (Of->About.Declared)
     return std::move(*Of->About.Declared);
+  if (std::optional<Signature> Plain = graphSignature(Of->Whole.bytes()))
+    return std::move(*Plain);
   auto Made = make(File, *Of, Signature(), Options);
   if (!Made)
     return Made.status();

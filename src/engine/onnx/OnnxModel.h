@@ -30,7 +30,9 @@ public:
   static Expected<std::shared_ptr<const OnnxModel>>
   open(const std::string &File, const Signature &Pass,
        const OnnxOptions &Options);
-  /// What its metadata says that it takes and gives, or else its graph.
+  /// What its metadata says that it takes and gives, or else its graph. Where
+  /// that is plain no session is made: a model that ONNX Runtime would refuse
+  /// may have a signature.
   static Expected<Signature> signatureOf(const std::string &File,
                                          const OnnxOptions &Options);
 
