@@ -3,6 +3,7 @@
 # ruff: noqa: F821 (lit defines `config`)
 
 import os
+import sys
 
 import lit.formats
 
@@ -42,6 +43,9 @@ config.substitutions += [
     ("%golden", config.golden),
     ("%tf-model", config.tf_model),
     ("%peer", f"{config.tools}/lit-peer"),
+    ("%llvm-advisor", f"{config.tools}/LlvmAdvisor.so"),
     ("%llvm-log", f"{config.tools}/llvm-log"),
+    ("%programs", config.programs),
+    ("%python", sys.executable),
     ("%model=", model),
 ]

@@ -40,24 +40,84 @@ const ExtraSpec &specOf(ExtraFeature F) {
   return ExtraSpecs[static_cast<size_t>(F)];
 }
 
-InlineCost inlineCost(CallBase &CB, FunctionAnalysisManager &FAM,
-                      const InlineParams &Params) {
-  auto Assumptions = [&](Function &F) -> AssumptionCache & {
-    return FAM.getResult<AssumptionAnalysis>(F);
-  };
-  auto Library = [&](Function &F) -> const TargetLibraryInfo & {
-    return FAM.getResult<TargetLibraryAnalysis>(F);
-  };
-  auto Frequencies = [&](Function &F) -> BlockFrequencyInfo & {
-    return FAM.getResult<BlockFrequencyAnalysis>(F);
-  };
-  Function &Caller = *CB.getCaller();
-  auto *Profile =
-      FAM.getResult<ModuleAnalysisManagerFunctionProxy>(Caller)
-          .getCachedResult<ProfileSummaryAnalysis>(*Caller.getParent());
-  auto &Target = FAM.getResult<TargetIRAnalysis>(*CB.getCalledFunction());
-  return getInlineCost(CB, Params, Target, Assumptions, Library, Frequencies,
-                       Profile);
+/// What LLVM's own functions tell of a call.
+class CallAnalysis {
+  auto assumptions() const {
+    return [this](Function &F) -> AssumptionCache & {
+      return FAM.getResult<AssumptionAnalysis>(F);
+    };
+  }
+  auto library() const {
+    return [this](Function &F) -> const TargetLibraryInfo & {
+      return FAM.getResult<TargetLibraryAnalysis>(F);
+    };
+  }
+  auto frequencies() const {
+    return [this](Function &F) -> BlockFrequencyInfo & {
+      return FAM.getResult<BlockFrequencyAnalysis>(F);
+    };
+  }
+  TargetTransformInfo &target(CallBase &Of) const {
+    return FAM.getResult<TargetIRAnalysis>(*Of.getCalledFunction());
+  }
+
+public:
+  CallAnalysis(CallBase &CB, FunctionAnalysisManager &FAM)
+      : CB(CB), FAM(FAM),
+        Profile(
+            FAM.getResult<ModuleAnalysisManagerFunctionProxy>(*CB.getCaller())
+                .getCachedResult<ProfileSummaryAnalysis>(*CB.getModule())) {}
+
+  bool hasProfile() const { return Profile && Profile->hasProfileSummary(); }
+
+  InlineCost cost(CallBase &Of, const InlineParams &Params) const {
+    return getInlineCost(Of, Params, target(Of), assumptions(), library(),
+                         frequencies(), Profile);
+  }
+  InlineCost fullCost(InlineParams Params) const {
+    Params.ComputeFullInlineCost = true;
+    return cost(CB, Params);
+  }
+  std::optional<InlineResult> byAttributes() const {
+    return getAttributeBasedInliningDecision(CB, CB.getCalledFunction(),
+                                             target(CB), library());
+  }
+  std::optional<int> estimate() const {
+    return getInliningCostEstimate(CB, target(CB), assumptions());
+  }
+  std::optional<InlineCostFeatures> features() const {
+    return getInliningCostFeatures(CB, target(CB), assumptions());
+  }
+  bool defaultDecision(const InlineParams &Params) const {
+    // Only deferral (with profiles) is more than the cost; asking for it writes
+    // LLVM's own remarks, which would stand beside those of what is done.
+    if (!Params.EnableDeferral.value_or(false))
+      return static_cast<bool>(cost(CB, Params));
+    auto Cost = [&](CallBase &Of) { return cost(Of, Params); };
+    auto &Emitter =
+        FAM.getResult<OptimizationRemarkEmitterAnalysis>(*CB.getCaller());
+    return shouldInline(CB, Cost, Emitter, true).has_value();
+  }
+
+private:
+  CallBase &CB;
+  FunctionAnalysisManager &FAM;
+  ProfileSummaryInfo *Profile;
+};
+
+/// One by one, as LLVM does.
+CallCost separateCost(const CallAnalysis &Of, const InlineParams &Params) {
+  CallCost Cost;
+  if (std::optional<InlineResult> Decided = Of.byAttributes()) {
+    Cost.Kind = Decided->isSuccess() ? CallCost::Always : CallCost::Never;
+    return Cost;
+  }
+  std::optional<int> Estimate = Of.estimate();
+  std::optional<InlineCostFeatures> Features = Of.features();
+  if (Estimate && Features)
+    Cost = {CallCost::Variable, Of.defaultDecision(Params), *Estimate,
+            *Features};
+  return Cost;
 }
 
 float frequency(CallBase &CB, FunctionAnalysisManager &FAM) {
@@ -113,39 +173,91 @@ Signature inlineSignature(const std::vector<ExtraFeature> &Extras, bool Score) {
   return Signature(std::move(Inputs), std::move(Outputs));
 }
 
-void fillExtraFeatures(cbridge::MLModelRunner &Runner,
-                       const std::vector<ExtraFeature> &Extras, CallBase &CB,
-                       FunctionAnalysisManager &FAM,
-                       const InlineParams &Params) {
-  size_t I = NumberOfFeatures;
-  for (ExtraFeature Each : Extras) {
-    switch (Each) {
-    case ExtraFeature::Default:
-      Runner.getTensor<int64_t>(I)[0] = defaultDecision(CB, FAM, Params);
-      break;
-    case ExtraFeature::LoopDepth:
-      Runner.getTensor<int64_t>(I)[0] =
-          FAM.getResult<LoopAnalysis>(*CB.getCaller())
-              .getLoopDepth(CB.getParent());
-      break;
-    case ExtraFeature::Frequency:
-      Runner.getTensor<float>(I)[0] = frequency(CB, FAM);
-      break;
-    }
-    ++I;
+/// Whether the cost of the heuristic is LLVM's estimate, which knows neither
+/// parameters nor frequencies.
+static bool hasCostOfEstimate(const InlineCost &Cost,
+                              const InlineCostFeatures &Features) {
+  auto Has = [&](InlineCostFeatureIndex I) { return Features[size_t(I)] != 0; };
+  // Calls that become direct ones lower the cost, by what depends on
+  // parameters, and only for those who do not stop before. Rare calls get no
+  // bonus.
+  return !Has(InlineCostFeatureIndex::nested_inlines) &&
+         Has(InlineCostFeatureIndex::last_call_to_static_bonus) ==
+             (Cost.getStaticBonusApplied() != 0);
+}
+
+CallCost costOf(CallBase &CB, FunctionAnalysisManager &FAM,
+                const InlineParams &Params) {
+  CallAnalysis Of(CB, FAM);
+  // Where there is a profile, cost is not all that counts.
+  if (Of.hasProfile() || Params.EnableDeferral.value_or(false))
+    return separateCost(Of, Params);
+  InlineCost Full = Of.fullCost(Params);
+  CallCost Cost;
+  if (!Full.isVariable()) {
+    Cost.Kind = Full.isAlways() ? CallCost::Always : CallCost::Never;
+    return Cost;
+  }
+  std::optional<InlineCostFeatures> Features = Of.features();
+  if (!Features)
+    return Cost;
+  if (!hasCostOfEstimate(Full, *Features))
+    return separateCost(Of, Params);
+  return {CallCost::Variable, static_cast<bool>(Full), Full.getCost(),
+          *Features};
+}
+
+static void fillExtraFeature(MLModelRunner &Runner, size_t I,
+                             ExtraFeature Which, CallBase &CB,
+                             const CallCost &Cost,
+                             FunctionAnalysisManager &FAM) {
+  switch (Which) {
+  case ExtraFeature::Default:
+    Runner.getTensor<int64_t>(I)[0] = Cost.Default;
+    return;
+  case ExtraFeature::LoopDepth:
+    Runner.getTensor<int64_t>(I)[0] =
+        FAM.getResult<LoopAnalysis>(*CB.getCaller())
+            .getLoopDepth(CB.getParent());
+    return;
+  case ExtraFeature::Frequency:
+    Runner.getTensor<float>(I)[0] = frequency(CB, FAM);
+    return;
   }
 }
 
-bool defaultDecision(CallBase &CB, FunctionAnalysisManager &FAM,
-                     const InlineParams &Params) {
-  // Only deferral (with profiles) is more than the cost; asking for it writes
-  // LLVM's own remarks, which would stand beside those of what is done.
-  if (!Params.EnableDeferral.value_or(false))
-    return static_cast<bool>(inlineCost(CB, FAM, Params));
-  auto Cost = [&](CallBase &Call) { return inlineCost(Call, FAM, Params); };
-  auto &Emitter =
-      FAM.getResult<OptimizationRemarkEmitterAnalysis>(*CB.getCaller());
-  return shouldInline(CB, Cost, Emitter, true).has_value();
+void fillFeatures(cbridge::MLModelRunner &Runner,
+                  const std::vector<ExtraFeature> &Extras, CallBase &CB,
+                  const CallCost &Cost, InlinedModule &In,
+                  FunctionAnalysisManager &FAM) {
+  Function &Caller = *CB.getCaller(), &Callee = *CB.getCalledFunction();
+  const FunctionCounts &Outer = In.counts(Caller), &Inner = In.counts(Callee);
+  auto Set = [&](FeatureIndex I, int64_t Value) {
+    Runner.getTensor<int64_t>(static_cast<size_t>(I))[0] = Value;
+  };
+  for (size_t I = 0; I < Cost.Features.size(); ++I) // they come first
+    Set(FeatureIndex(I), Cost.Features[I]);
+  Set(FeatureIndex::callee_basic_block_count, Inner.Blocks);
+  Set(FeatureIndex::callsite_height, In.height(Caller));
+  Set(FeatureIndex::node_count, In.nodes());
+  Set(FeatureIndex::nr_ctant_params,
+      count_if(CB.args(), [](const Use &Each) { return isa<Constant>(Each); }));
+  Set(FeatureIndex::cost_estimate, Cost.Estimate);
+  Set(FeatureIndex::edge_count, In.calls());
+  Set(FeatureIndex::caller_users, Outer.Users);
+  Set(FeatureIndex::caller_conditionally_executed_blocks,
+      Outer.ConditionalBlocks);
+  Set(FeatureIndex::caller_basic_block_count, Outer.Blocks);
+  Set(FeatureIndex::callee_conditionally_executed_blocks,
+      Inner.ConditionalBlocks);
+  Set(FeatureIndex::callee_users, Inner.Users);
+  Set(FeatureIndex::is_callee_avail_external,
+      Callee.hasAvailableExternallyLinkage());
+  Set(FeatureIndex::is_caller_avail_external,
+      Caller.hasAvailableExternallyLinkage());
+  size_t I = NumberOfFeatures;
+  for (ExtraFeature Each : Extras)
+    fillExtraFeature(Runner, I++, Each, CB, Cost, FAM);
 }
 
 } // namespace cbridge::passes

@@ -7,9 +7,11 @@
 #ifndef CBRIDGE_PASSES_INLINEFEATURES_H
 #define CBRIDGE_PASSES_INLINEFEATURES_H
 
+#include "InlinedModule.h"
+
 #include <cbridge/MLModelRunner.h>
 
-#include <llvm/IR/PassManager.h>
+#include <llvm/Analysis/InlineModelFeatureMaps.h>
 
 namespace llvm {
 class CallBase;
@@ -38,15 +40,24 @@ constexpr const char *ScoreName = "inlining_score";
 /// LLVM's features, then Extras; the decision, then the score if it is wanted.
 Signature inlineSignature(const std::vector<ExtraFeature> &Extras, bool Score);
 
-/// Fills the extra features for a call.
-void fillExtraFeatures(MLModelRunner &Runner,
-                       const std::vector<ExtraFeature> &Extras,
-                       llvm::CallBase &CB, llvm::FunctionAnalysisManager &FAM,
-                       const llvm::InlineParams &Params);
+/// What LLVM knows of a call before anybody is asked.
+struct CallCost {
+  enum { Never, Always, Variable } Kind = Never;
+  bool Default = false; ///< what LLVM's own heuristic decides
+  int Estimate = 0;
+  llvm::InlineCostFeatures Features{};
+};
 
-/// What LLVM's own heuristic decides about a call.
-bool defaultDecision(llvm::CallBase &CB, llvm::FunctionAnalysisManager &FAM,
-                     const llvm::InlineParams &Params);
+/// Analyses a call. LLVM does that three times for its features and its own
+/// decision; where one time tells two of them, it is done twice.
+CallCost costOf(llvm::CallBase &CB, llvm::FunctionAnalysisManager &FAM,
+                const llvm::InlineParams &Params);
+
+/// Fills the features for a call.
+void fillFeatures(MLModelRunner &Runner,
+                  const std::vector<ExtraFeature> &Extras, llvm::CallBase &CB,
+                  const CallCost &Cost, InlinedModule &In,
+                  llvm::FunctionAnalysisManager &FAM);
 
 } // namespace cbridge::passes
 

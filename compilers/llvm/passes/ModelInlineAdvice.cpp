@@ -62,25 +62,28 @@ void ModelInlineAdvice::remark(const char *Name, const char *What,
   });
 }
 
+void ModelInlineAdvice::tellAdvisor(bool CalleeDeleted) {
+  static_cast<ModelInlineAdvisor *>(Advisor)->noteInlined(
+      *Caller, *Callee, Before, CalleeDeleted);
+}
+
 void ModelInlineAdvice::recordInliningImpl() {
-  MLInlineAdvice::recordInliningImpl();
+  tellAdvisor(false);
   remark<OptimizationRemark>("Inlined", "inlined into");
 }
 
 void ModelInlineAdvice::recordInliningWithCalleeDeletedImpl() {
-  MLInlineAdvice::recordInliningWithCalleeDeletedImpl();
+  tellAdvisor(true);
   remark<OptimizationRemark>("InlinedAndDeleted", "inlined into");
 }
 
 void ModelInlineAdvice::recordUnsuccessfulInliningImpl(
     const InlineResult &Result) {
-  MLInlineAdvice::recordUnsuccessfulInliningImpl(Result);
   remark<OptimizationRemarkMissed>("NotPossible", "not inlined into",
                                    Result.getFailureReason());
 }
 
 void ModelInlineAdvice::recordUnattemptedInliningImpl() {
-  MLInlineAdvice::recordUnattemptedInliningImpl();
   remark<OptimizationRemarkMissed>("NotInlined", "not inlined into");
 }
 

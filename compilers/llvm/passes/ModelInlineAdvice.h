@@ -15,13 +15,14 @@ namespace cbridge::passes {
 constexpr const char *RemarkPass = "cbridge";
 
 /// A decision that tells what became of it, and why, in a remark.
-class ModelInlineAdvice : public llvm::MLInlineAdvice {
+class ModelInlineAdvice : public llvm::InlineAdvice {
 public:
   /// Without a reason there is no remark.
-  ModelInlineAdvice(llvm::MLInlineAdvisor &Advisor, llvm::CallBase &CB,
+  ModelInlineAdvice(ModelInlineAdvisor &Advisor, llvm::CallBase &CB,
                     llvm::OptimizationRemarkEmitter &ORE, bool Inline,
-                    std::unique_ptr<InlineReason> Why)
-      : MLInlineAdvice(&Advisor, CB, ORE, Inline), Why(std::move(Why)) {}
+                    const PairCounts &Before, std::unique_ptr<InlineReason> Why)
+      : InlineAdvice(&Advisor, CB, ORE, Inline), Before(Before),
+        Why(std::move(Why)) {}
 
   void recordInliningImpl() override;
   void recordInliningWithCalleeDeletedImpl() override;
@@ -30,9 +31,11 @@ public:
   void recordUnattemptedInliningImpl() override;
 
 private:
+  void tellAdvisor(bool CalleeDeleted);
   template <typename Remark>
   void remark(const char *Name, const char *What, const char *Cause = nullptr);
 
+  const PairCounts Before;
   const std::unique_ptr<InlineReason> Why;
 };
 

@@ -6,95 +6,119 @@
 //===----------------------------------------------------------------------===//
 #include "ModelInlineAdvice.h"
 
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/OptimizationRemarkEmitter.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/Module.h>
 
 using namespace llvm;
 
 namespace cbridge::passes {
 
-namespace {
-
-std::unique_ptr<llvm::MLModelRunner> makeRunner(llvm::Module &M,
-                                                const InlineModel &By) {
-  // cbridge: begin
-  // The heuristic needs the call at hand, and is therefore asked elsewhere.
-  return std::make_unique<ModelRunnerAdapter<int64_t>>(
-      M.getContext(), By.model(), [] { return 0; });
-  // cbridge: end
-}
-
-} // namespace
-
-ModelInlineAdvisor::ModelInlineAdvisor(llvm::Module &M,
-                                       ModuleAnalysisManager &MAM,
+ModelInlineAdvisor::ModelInlineAdvisor(Module &M, ModuleAnalysisManager &MAM,
+                                       FunctionAnalysisManager &FAM,
                                        const InlineModel &By,
                                        const InlineParams &Params,
                                        InlineContext IC)
-    : MLInlineAdvisor(M, MAM, makeRunner(M, By),
-                      [this](CallBase &CB) {
-                        return defaultDecision(CB, FAM, this->Params);
-                      }),
-      By(By), Params(Params), Default(M, FAM, Params, IC) {
-  runner().setRange(0, 1);                 // cbridge
-  ModelRunner->switchContext(M.getName()); // cbridge
+    : InlineAdvisor(M, FAM), By(By), Params(Params),
+      Default(M, FAM, Params, IC), In(M, MAM, FAM),
+      Runner(By.model().runner()), // cbridge
+      LooksAtLoops(is_contained(By.extras(), ExtraFeature::LoopDepth)) {
+  // cbridge: begin
+  Runner.setRange(0, 1);
+  Runner.switchContext({M.getName().data(), M.getName().size()});
+  // cbridge: end
   if (By.explain())
     Explain.emplace(By.model());
 }
 
 void ModelInlineAdvisor::onPassEntry(LazyCallGraph::SCC *SCC) {
-  if (!Lost)
-    MLInlineAdvisor::onPassEntry(SCC);
+  if (SCC && isAsking())
+    In.enter(*SCC);
 }
 
 void ModelInlineAdvisor::onPassExit(LazyCallGraph::SCC *SCC) {
-  if (!Lost)
-    MLInlineAdvisor::onPassExit(SCC);
+  if (SCC && isAsking())
+    In.leave(*SCC);
 }
 
-std::unique_ptr<InlineAdvice> ModelInlineAdvisor::getAdviceImpl(CallBase &CB) {
-  if (!Lost)
-    if (auto Advice = MLInlineAdvisor::getAdviceImpl(CB))
-      return Advice;
-  return Default.getAdvice(CB);
+void ModelInlineAdvisor::noteInlined(Function &Caller, Function &Callee,
+                                     const PairCounts &Before,
+                                     bool CalleeDeleted) {
+  if (LooksAtLoops) {
+    auto Changed = PreservedAnalyses::all();
+    Changed.abandon<DominatorTreeAnalysis>();
+    Changed.abandon<LoopAnalysis>();
+    FAM.invalidate(Caller, Changed);
+  }
+  In.noteInlined(Caller, Callee, Before, CalleeDeleted);
+}
+
+std::unique_ptr<InlineAdvice>
+ModelInlineAdvisor::tracked(CallBase &CB, bool Inline,
+                            std::unique_ptr<InlineReason> Why) {
+  return std::make_unique<ModelInlineAdvice>(
+      *this, CB, getCallerORE(CB), Inline,
+      In.counts(*CB.getCaller(), *CB.getCalledFunction()), std::move(Why));
+}
+
+std::unique_ptr<InlineAdvice> ModelInlineAdvisor::untracked(CallBase &CB,
+                                                            bool Inline) {
+  return std::make_unique<InlineAdvice>(this, CB, getCallerORE(CB), Inline);
 }
 
 std::unique_ptr<InlineAdvice>
 ModelInlineAdvisor::getMandatoryAdvice(CallBase &CB, bool Advice) {
-  if (!Lost)
-    return MLInlineAdvisor::getMandatoryAdvice(CB, Advice);
-  // MLInlineAdvisor's would keep features up to date that nobody reads.
-  // NOLINTNEXTLINE(bugprone-parent-virtual-call)
-  return InlineAdvisor::getMandatoryAdvice(CB, Advice);
+  return Advice && isAsking() ? tracked(CB, true) : untracked(CB, Advice);
 }
 
-/// Nothing, once the model is lost: getAdviceImpl knows what to do then.
-std::unique_ptr<MLInlineAdvice>
-ModelInlineAdvisor::getAdviceFromModel(CallBase &CB,
-                                       OptimizationRemarkEmitter &ORE) {
-  fillExtraFeatures(runner(), By.extras(), CB, FAM, Params); // cbridge
-  Expected<Decision> D = runner().evaluate();                // cbridge
+std::unique_ptr<InlineAdvice> ModelInlineAdvisor::getAdviceImpl(CallBase &CB) {
+  if (!isAsking())
+    return adviceOfDefault(CB);
+  if (CB.getCaller() == CB.getCalledFunction() || !In.isReachable(CB))
+    return untracked(CB, false);
+  CallCost Cost = costOf(CB, FAM, Params);
+  if (Cost.Kind != CallCost::Variable)
+    return getMandatoryAdvice(CB, Cost.Kind == CallCost::Always);
+  return adviceOfModel(CB, Cost);
+}
+
+std::unique_ptr<InlineAdvice>
+ModelInlineAdvisor::adviceOfDefault(CallBase &CB) {
+  if (!Lost)
+    getCallerORE(CB).emit([&] {
+      return OptimizationRemarkAnalysis(RemarkPass, "Grown", &CB)
+             << "LLVM's heuristic decides on '"
+             << ore::NV("Callee", CB.getCalledFunction()) << "' in '"
+             << ore::NV("Caller", CB.getCaller())
+             << "': the module has grown too much for the model to be asked";
+    });
+  return Default.getAdvice(CB);
+}
+
+std::unique_ptr<InlineAdvice>
+ModelInlineAdvisor::adviceOfModel(CallBase &CB, const CallCost &Cost) {
+  fillFeatures(Runner, By.extras(), CB, Cost, In, FAM); // cbridge
+  Expected<Decision> D = Runner.evaluate();             // cbridge
   std::unique_ptr<InlineReason> Why;
-  if (ORE.allowExtraAnalysis(RemarkPass))
-    Why = reason(CB, D);
+  if (getCallerORE(CB).allowExtraAnalysis(RemarkPass))
+    Why = reason(Cost, D);
   // cbridge: begin
   if (D)
-    return std::make_unique<ModelInlineAdvice>(
-        *this, CB, ORE, D->get<int64_t>().valueOr(0) != 0, std::move(Why));
+    return tracked(CB, D->get<int64_t>().valueOr(0) != 0, std::move(Why));
   if (By.isLost()) {
     Lost = true;
-    runner().noteFallback(D.status());
-    return nullptr;
+    Runner.noteFallback(D.status());
+    return adviceOfDefault(CB);
   }
-  int64_t Taken = GetDefaultAdvice(CB);
-  runner().noteFallback(D.status(), Taken);
+  Runner.noteFallback(D.status(), int64_t{Cost.Default});
   // cbridge: end
-  return std::make_unique<ModelInlineAdvice>(*this, CB, ORE, Taken != 0,
-                                             std::move(Why));
+  return tracked(CB, Cost.Default, std::move(Why));
 }
 
 std::unique_ptr<InlineReason>
-ModelInlineAdvisor::reason(CallBase &CB, const Expected<Decision> &D) {
+ModelInlineAdvisor::reason(const CallCost &Cost, const Expected<Decision> &D) {
   auto Why = std::make_unique<InlineReason>();
   Why->Runner = By.model().runnerString();
   if (!D) {
@@ -104,9 +128,9 @@ ModelInlineAdvisor::reason(CallBase &CB, const Expected<Decision> &D) {
   if (By.hasScore())
     if (Expected<float> Score = D->get<float>(ScoreName))
       Why->Score = *Score;
-  Why->Default = GetDefaultAdvice(CB);
+  Why->Default = Cost.Default;
   if (Explain)
-    Why->Moved = Explain->explain(runner(), By.explain());
+    Why->Moved = Explain->explain(Runner, By.explain());
   return Why;
 }
 

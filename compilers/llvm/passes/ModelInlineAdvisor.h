@@ -13,7 +13,6 @@
 #include <cbridge/passes/ModelRunnerAdapter.h>
 
 #include <llvm/Analysis/InlineAdvisor.h>
-#include <llvm/Analysis/MLInlineAdvisor.h>
 
 namespace cbridge::passes {
 
@@ -26,39 +25,48 @@ struct InlineReason {
   Status Fallback; ///< why the model did not decide
 };
 
-/// Brings every call that LLVM may inline, but need not, before the model.
-/// LLVM's MLInlineAdvisor keeps the features; legality and mandatory inlining
-/// are its. Once the model is lost, the rest of the module is left to LLVM's
-/// default advisor.
-class ModelInlineAdvisor : public llvm::MLInlineAdvisor {
+/// Brings every call that LLVM may inline, but need not, before the model, with
+/// the features that LLVM's MLInlineAdvisor would have. Once the model is lost
+/// or the module has grown too much, the rest is left to LLVM's default
+/// advisor.
+class ModelInlineAdvisor : public llvm::InlineAdvisor {
 public:
   ModelInlineAdvisor(llvm::Module &M, llvm::ModuleAnalysisManager &MAM,
-                     const InlineModel &By, const llvm::InlineParams &Params,
-                     llvm::InlineContext IC);
+                     llvm::FunctionAnalysisManager &FAM, const InlineModel &By,
+                     const llvm::InlineParams &Params, llvm::InlineContext IC);
 
   void onPassEntry(llvm::LazyCallGraph::SCC *SCC) override;
   void onPassExit(llvm::LazyCallGraph::SCC *SCC) override;
+  void noteInlined(llvm::Function &Caller, llvm::Function &Callee,
+                   const PairCounts &Before, bool CalleeDeleted);
 
 protected:
   std::unique_ptr<llvm::InlineAdvice>
   getAdviceImpl(llvm::CallBase &CB) override;
   std::unique_ptr<llvm::InlineAdvice> getMandatoryAdvice(llvm::CallBase &CB,
                                                          bool Advice) override;
-  std::unique_ptr<llvm::MLInlineAdvice>
-  getAdviceFromModel(llvm::CallBase &CB,
-                     llvm::OptimizationRemarkEmitter &ORE) override;
 
 private:
-  MLModelRunner &runner() {
-    return static_cast<ModelRunnerAdapter<int64_t> &>(*ModelRunner).runner();
-  }
-  std::unique_ptr<InlineReason> reason(llvm::CallBase &CB,
+  std::unique_ptr<llvm::InlineAdvice> adviceOfModel(llvm::CallBase &CB,
+                                                    const CallCost &Cost);
+  std::unique_ptr<llvm::InlineAdvice> adviceOfDefault(llvm::CallBase &CB);
+  std::unique_ptr<llvm::InlineAdvice>
+  tracked(llvm::CallBase &CB, bool Inline,
+          std::unique_ptr<InlineReason> Why = nullptr);
+  std::unique_ptr<llvm::InlineAdvice> untracked(llvm::CallBase &CB,
+                                                bool Inline);
+  std::unique_ptr<InlineReason> reason(const CallCost &Cost,
                                        const Expected<Decision> &D);
+  /// Whether there is anything to know of what the inliner does.
+  bool isAsking() const { return !Lost && !In.hasGrownTooMuch(); }
 
   const InlineModel &By;
   const llvm::InlineParams Params;
   llvm::DefaultInlineAdvisor Default;
+  InlinedModule In;
+  MLModelRunner Runner;
   std::optional<Explainer> Explain;
+  const bool LooksAtLoops;
   bool Lost = false;
 };
 

@@ -22,7 +22,7 @@ InlineAdvisor *makeInlineAdvisor(Module &M, FunctionAnalysisManager &FAM,
   ModuleAnalysisManager *MAM = moduleManagerOf(FAM);
   if (!MAM || !By.wantsCalls())
     return new DefaultInlineAdvisor(M, FAM, Params, IC);
-  return new ModelInlineAdvisor(M, *MAM, By, Params, IC);
+  return new ModelInlineAdvisor(M, *MAM, FAM, By, Params, IC);
 }
 
 void registerCallbacks(PassBuilder &PB) {
