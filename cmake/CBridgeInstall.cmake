@@ -23,6 +23,7 @@ install(FILES
   "${PROJECT_SOURCE_DIR}/cmake/CBridgeProto.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/CBridgeTf.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/cbridge_compile.py"
+  "${PROJECT_SOURCE_DIR}/cmake/cbridge_tf.h"
   "${PROJECT_SOURCE_DIR}/cmake/cbridge_tf_aot.py"
   "${PROJECT_SOURCE_DIR}/cmake/module.exports"
   DESTINATION "${PackageDir}")

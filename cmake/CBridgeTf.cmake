@@ -2,13 +2,17 @@
 #   [RUNTIME source...])
 # The module NAME.so for the runner string `tf:NAME.so`: a signature of a TensorFlow saved model
 # ("serving_default", unless SIGNATURE tells; MLGO's have "action"), compiled ahead of time by the
-# TensorFlow of a Python interpreter (CBRIDGE_TF_PYTHON, or the one that CMake finds). It keeps using
-# that TensorFlow's libtensorflow_framework.so.2, wherever it lies. The model is compiled anew when
-# its saved_model.pb changes, which a custom command of the same folder may write that comes before.
+# TensorFlow of a Python interpreter (CBRIDGE_TF_PYTHON, or the one that CMake finds). The model is
+# compiled anew when its saved_model.pb changes, which a custom command of the same folder may write
+# that comes before.
 #
 # Most models need four sources of TensorFlow's own. RUNTIME adds more of those in its folder
 # xla_aot_runtime_src, such as `xla/backends/cpu/runtime/dot_lib_f32.cc` for large products of
 # matrices: the linker tells what is missing.
+#
+# These sources are compiled with cbridge_tf.h, which has what they use of Abseil, so that most modules
+# need no library of TensorFlow's. Those that need more (convolutions and sorting do) keep using that
+# TensorFlow's libtensorflow_framework.so.2, wherever it lies: the linker decides, by --as-needed.
 
 # Sets the caller's Variable to the folder of the interpreter's TensorFlow.
 function(_cbridge_find_tensorflow Variable Python)
@@ -25,6 +29,8 @@ endfunction()
 # not ours there.
 function(_cbridge_tf_options Target Tensorflow)
   target_include_directories(${Target} SYSTEM PRIVATE "${Tensorflow}/include")
+  target_compile_options(${Target} PRIVATE
+    "SHELL:-include \"${CMAKE_CURRENT_FUNCTION_LIST_DIR}/cbridge_tf.h\"")
   target_compile_definitions(${Target} PRIVATE
     _GLIBCXX_USE_CXX11_ABI=1 EIGEN_MAX_ALIGN_BYTES=64 NDEBUG)
   target_compile_features(${Target} PRIVATE cxx_std_17)
@@ -69,10 +75,11 @@ function(_cbridge_tf_module Name Tensorflow)
     LINK_DEPENDS "${Tools}/module.exports" INSTALL_RPATH "${Tensorflow}")
   target_include_directories(${Name} PRIVATE
     $<TARGET_PROPERTY:cbridge::core,INTERFACE_INCLUDE_DIRECTORIES>)
-  target_link_libraries(${Name} PRIVATE ${RuntimeTarget}
+  # That library exports parts of libstdc++, for which nobody should need it.
+  target_link_libraries(${Name} PRIVATE ${RuntimeTarget} stdc++
     "${Tensorflow}/libtensorflow_framework.so.2")
   target_link_options(${Name} PRIVATE
-    LINKER:-z,nodelete LINKER:--version-script=${Tools}/module.exports LINKER:--gc-sections
+    LINKER:--as-needed LINKER:-z,nodelete LINKER:--version-script=${Tools}/module.exports LINKER:--gc-sections
     LINKER:--no-undefined)
   set(TfPrefix "${Prefix}" PARENT_SCOPE)
   set(TfFiles "${Prefix}.cpp" "${Prefix}.h" ${Objects} PARENT_SCOPE)

@@ -242,6 +242,8 @@ private:
 #if defined(__cpp_exceptions)
     try {
       return Body();
+    } catch (const char *Why) { // a check of TensorFlow's: cbridge_tf.h
+      return report(CBRIDGE_MODEL_ERROR, Why, Error);
     } catch (...) {
       return report(CBRIDGE_OUT_OF_MEMORY, "no memory for the model", Error);
     }

@@ -79,7 +79,7 @@ static EngineUnderTest tf() {
     // nor strings. The others would cost seconds each, to compile.
     return std::nullopt;
   };
-  E.Library = "libtensorflow_framework";
+  E.Library = "engine_model_affine.so";
   E.Describes = true;
   return E;
 }

@@ -87,6 +87,7 @@ if "$python" -c 'import importlib.util, sys; sys.exit(not importlib.util.find_sp
     exit 1
   fi
   tr -s ' \n' ' ' <"$work/said" | grep -q "/none is no saved model: it has no saved_model.pb"
+  "$root/tests/tf/check_needed.sh" "$work/tf/inliner.so"
   "$work/tf/tf_consumer" "tf:$work/tf/inliner.so?on_error=fail"
 else
   echo "without TensorFlow"

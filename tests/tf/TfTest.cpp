@@ -178,6 +178,28 @@ TEST(Tf, ExtentsThatVary) {
   EXPECT_NEAR(*D, C.Score, 1e-5);
 }
 
+TEST(Tf, AFailedCheckIsAnError) {
+  Signature Sig({TensorSpec::create<int32_t>("choice"),
+                 TensorSpec::create<float>("x", {4})},
+                TensorSpec::create<float>("y", {4}));
+  Expected<Model> M = Model::open("tf:" CBRIDGE_TF_BRANCHES, Sig);
+  ASSERT_TRUE(M && M->whyNot().ok()) << M->whyNot().toString();
+  MLModelRunner R = M->runner();
+  R.populateFeatures(std::pair{"x", std::vector<float>{1, 2, 3, 4}});
+  for (int32_t Choice : {0, 3, -1, 1}) {
+    R.populateFeatures(std::pair{"choice", Choice});
+    Expected<std::vector<float>> Y = R.evaluate<std::vector<float>>();
+    if (Choice < 0 || Choice > 2) {
+      EXPECT_EQ(Y.status().code(), StatusCode::ModelError);
+      says(Y.status(), "check failed: branch_index < 3");
+    } else {
+      ASSERT_TRUE(Y) << Y.status().toString();
+      EXPECT_EQ(*Y, Choice ? (std::vector<float>{1, 2, 6, 24})
+                           : (std::vector<float>{1, 3, 6, 10}));
+    }
+  }
+}
+
 TEST(Tf, FilesThatAreNoModel) {
   EXPECT_EQ(Model::open("tf:", signature()).status().code(),
             StatusCode::InvalidArgument);

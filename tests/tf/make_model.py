@@ -24,6 +24,28 @@ from engine_models import MODELS
 CASES = 200
 
 
+def branches(choice, x):
+    """One of three functions; TensorFlow has no answer to another choice."""
+    functions = [
+        tf.function(function).get_concrete_function(tf.TensorSpec([4], tf.float32))
+        for function in (tf.cumsum, tf.math.cumprod, tf.nn.softmax)
+    ]
+    (y,) = tf.raw_ops.Case(
+        branch_index=choice[0],
+        input=[x],
+        Tout=[tf.float32],
+        branches=functions,
+        output_shapes=[[4]],
+    )
+    return {"y": y}
+
+
+MODELS["branches"] = (
+    branches,
+    [tf.TensorSpec([1], tf.int32, "choice"), tf.TensorSpec([4], tf.float32, "x")],
+)
+
+
 class Policy(tf.Module):
     """As MLGO's: named inputs, of which one is not looked at, and a decision; and its score."""
 
