@@ -32,7 +32,7 @@ class Usage:
     rss_kb: int
 
 
-def environment(model: str | None = None) -> dict[str, str]:
+def environment(model: str | None = None, variable: str = "CBRIDGE_INLINE_MODEL") -> dict[str, str]:
     """Of a compiler that asks this model: what the user's own has set for the plugin is gone."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("CBRIDGE_INLINE_")}
     kept.pop("CBRIDGE_DISABLE", None)
@@ -40,7 +40,7 @@ def environment(model: str | None = None) -> dict[str, str]:
     if library := os.environ.get("CBRIDGE_ONNXRUNTIME") or find_library():
         kept["CBRIDGE_ONNXRUNTIME"] = library
     if model:
-        kept["CBRIDGE_INLINE_MODEL"] = model
+        kept[variable] = model
     return kept
 
 

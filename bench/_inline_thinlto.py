@@ -32,7 +32,7 @@ def link(variant: Variant, objects: list[str], threads: int, output: Path) -> fl
     options = ["-shared", "-Bsymbolic", "-z", "muldefs", "--threads=1"]
     options.append(f"--thinlto-jobs={threads}")
     command = [LLD, *options, *variant.lld_arguments, *objects, "-o", str(output)]
-    return run(command, environment(variant.model)).wall_s
+    return run(command, variant.environment).wall_s
 
 
 def measure(

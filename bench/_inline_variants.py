@@ -7,16 +7,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from _clang import PLUGIN
+from _clang import BUILD, PLUGIN, environment
 from _inline_policy import NAMES
 from _make import MODELS, OUT, ROOT, make_tf
 from _native import CompileError, compile_model
 
 REFERENCE, POLICY, EQUAL = "reference", "policy", "equal"
 IN_PROCESS = ["native", "onnx", "tf", "tflite"]
+LLVM_ADVISOR = BUILD / "compilers/llvm/reference/LlvmAdvisor.so"
 PEER_TIMEOUT = "timeout=60s"  # a busy machine is no reason to lose a runner
 
 
@@ -27,23 +28,28 @@ class Variant:
     name: str
     kind: str = REFERENCE
     model: str | None = None
-    plugin: bool = True
+    plugin: Path | None = PLUGIN
 
     def recording(self, folder: Path) -> Variant:
         assert self.model
         mark = "&" if "?" in self.model else "?"
-        return Variant(self.name, self.kind, f"{self.model}{mark}record={folder}/")
+        return replace(self, model=f"{self.model}{mark}record={folder}/")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        variable = "LLVM_ADVISOR_MODEL" if self.plugin == LLVM_ADVISOR else "CBRIDGE_INLINE_MODEL"
+        return environment(self.model, variable)
 
     @property
     def clang_arguments(self) -> list[str]:
-        return [f"-fpass-plugin={PLUGIN}"] if self.plugin else []
+        return [f"-fpass-plugin={self.plugin}"] if self.plugin else []
 
     @property
     def lld_arguments(self) -> list[str]:
-        return [f"--load-pass-plugin={PLUGIN}"] if self.plugin else []
+        return [f"--load-pass-plugin={self.plugin}"] if self.plugin else []
 
 
-PLAIN = Variant("plain", plugin=False)
+PLAIN = Variant("plain", plugin=None)
 REFERENCES = [PLAIN, Variant("plugin"), Variant("heuristic", model="heuristic:")]
 
 
@@ -123,6 +129,12 @@ def in_process(tensorflow: bool, missing: dict[str, str]) -> list[Variant]:
             except CompileError as why:
                 missing[title] = str(why)
     return made
+
+
+def by_llvm(policies: list[Variant]) -> list[Variant]:
+    """The same by LLVM's own advisor, over the fastest runner."""
+    native = [each for each in policies if each.name == "native"]
+    return [replace(each, name="native-llvm", plugin=LLVM_ADVISOR) for each in native]
 
 
 def out_of_process(peers: Peers) -> list[Variant]:

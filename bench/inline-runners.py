@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _clang import CLANG, Clock, RunError, Usage, environment, need_build, run
+from _clang import CLANG, PLUGIN, Clock, RunError, Usage, need_build, run
 from _inline_check import Checked, differing, read_decisions, read_features
 from _inline_corpus import choose, spread
 from _inline_policy import NAMES, VERSION, Policy, fit, weights_file, write
@@ -36,6 +36,7 @@ from _inline_variants import (
     REFERENCES,
     Peers,
     Variant,
+    by_llvm,
     in_process,
     out_of_process,
 )
@@ -51,7 +52,7 @@ Row = dict[str, Any]
 def compile_module(module: Module, variant: Variant, output: str = "module.o") -> Usage:
     extra = ["-Oz", *variant.clang_arguments]
     command = module.compile_command(CLANG, SCRATCH / output, extra)
-    return run(command, environment(variant.model))
+    return run(command, variant.environment)
 
 
 def compile_all(variant: Variant, modules: list[Module], what: str, clock: Clock) -> list[Path]:
@@ -233,6 +234,7 @@ def main() -> None:
         variants = [
             *REFERENCES,
             *(each for each in found if each.kind == POLICY),
+            *by_llvm(found),
             *out_of_process(peers),
             *(each for each in found if each.kind != POLICY),
         ]
@@ -256,7 +258,7 @@ def main() -> None:
 
     thinlto: list[Row] = []
     if not given.no_thinlto:
-        inside = [each for each in policies if each.name not in peer_cpu]
+        inside = [v for v in policies if v.name not in peer_cpu and v.plugin == PLUGIN]
         linked = spread(program, 12) if given.quick else program
         links = 1 if given.quick else repetitions
         folder = SCRATCH / "thinlto"

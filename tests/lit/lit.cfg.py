@@ -43,7 +43,7 @@ config.substitutions += [
     ("%golden", config.golden),
     ("%tf-model", config.tf_model),
     ("%peer", f"{config.tools}/lit-peer"),
-    ("%llvm-advisor", f"{config.tools}/LlvmAdvisor.so"),
+    ("%llvm-advisor", config.llvm_advisor),
     ("%llvm-log", f"{config.tools}/llvm-log"),
     ("%programs", config.programs),
     ("%python", sys.executable),
