@@ -17,6 +17,7 @@ BUILD = ROOT / "build/release"
 METERED = BUILD / "bench/Metered"
 MODULES = BUILD / "lib/compiler-bridge"
 PLUGIN = MODULES / "CompilerBridgePasses.so"
+LLVM_ADVISOR = BUILD / "compilers/llvm/reference/LlvmAdvisor.so"
 CLANG, LLD = "clang-19", "ld.lld-19"
 LIMIT = 600  # seconds that no compile takes
 
@@ -58,7 +59,7 @@ def run(command: Sequence[str], variables: Mapping[str, str]) -> Usage:
 
 
 def need_build() -> None:
-    for file in (METERED, PLUGIN):
+    for file in (METERED, PLUGIN, LLVM_ADVISOR):
         if not file.exists():
             sys.exit(f"{file} is not there: ./dev build release")
 

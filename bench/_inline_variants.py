@@ -10,14 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from _clang import BUILD, PLUGIN, environment
+from _clang import LLVM_ADVISOR, PLUGIN, environment
 from _inline_policy import NAMES
 from _make import MODELS, OUT, ROOT, make_tf
 from _native import CompileError, compile_model
 
 REFERENCE, POLICY, EQUAL = "reference", "policy", "equal"
 IN_PROCESS = ["native", "onnx", "tf", "tflite"]
-LLVM_ADVISOR = BUILD / "compilers/llvm/reference/LlvmAdvisor.so"
 PEER_TIMEOUT = "timeout=60s"  # a busy machine is no reason to lose a runner
 
 

@@ -40,6 +40,8 @@ static void add(FunctionCounts &To, const BasicBlock &BB) {
 FunctionCounts FunctionCounts::of(const Function &F) {
   FunctionCounts Counts;
   Counts.Users = F.getNumUses() + (F.hasLocalLinkage() ? 0 : 1);
+  if (F.isDeclaration())
+    return Counts;
   SmallVector<const BasicBlock *, 32> Next = {&F.getEntryBlock()};
   SmallPtrSet<const BasicBlock *, 32> Reached = {&F.getEntryBlock()};
   while (!Next.empty()) {

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "InlineFeatures.h"
 
+#include "LlvmOption.h"
+
 #include <cbridge/passes/ModelRunnerAdapter.h>
 
 #include <llvm/Analysis/AssumptionCache.h>
@@ -38,6 +40,10 @@ constexpr ExtraSpec ExtraSpecs[] = {
 
 const ExtraSpec &specOf(ExtraFeature F) {
   return ExtraSpecs[static_cast<size_t>(F)];
+}
+
+bool defers(const InlineParams &Params) {
+  return Params.EnableDeferral.value_or(optionOr("inline-deferral", false));
 }
 
 /// What LLVM's own functions tell of a call.
@@ -91,7 +97,7 @@ public:
   bool defaultDecision(const InlineParams &Params) const {
     // Only deferral (with profiles) is more than the cost; asking for it writes
     // LLVM's own remarks, which would stand beside those of what is done.
-    if (!Params.EnableDeferral.value_or(false))
+    if (!defers(Params))
       return static_cast<bool>(cost(CB, Params));
     auto Cost = [&](CallBase &Of) { return cost(Of, Params); };
     auto &Emitter =
@@ -190,7 +196,7 @@ CallCost costOf(CallBase &CB, FunctionAnalysisManager &FAM,
                 const InlineParams &Params) {
   CallAnalysis Of(CB, FAM);
   // Where there is a profile, cost is not all that counts.
-  if (Of.hasProfile() || Params.EnableDeferral.value_or(false))
+  if (Of.hasProfile() || defers(Params))
     return separateCost(Of, Params);
   InlineCost Full = Of.fullCost(Params);
   CallCost Cost;
@@ -205,6 +211,11 @@ CallCost costOf(CallBase &CB, FunctionAnalysisManager &FAM,
     return separateCost(Of, Params);
   return {CallCost::Variable, static_cast<bool>(Full), Full.getCost(),
           *Features};
+}
+
+bool defaultDecision(CallBase &CB, FunctionAnalysisManager &FAM,
+                     const InlineParams &Params) {
+  return CallAnalysis(CB, FAM).defaultDecision(Params);
 }
 
 static void fillExtraFeature(MLModelRunner &Runner, size_t I,

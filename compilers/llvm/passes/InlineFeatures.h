@@ -53,6 +53,10 @@ struct CallCost {
 CallCost costOf(llvm::CallBase &CB, llvm::FunctionAnalysisManager &FAM,
                 const llvm::InlineParams &Params);
 
+/// What LLVM's own heuristic decides about a call.
+bool defaultDecision(llvm::CallBase &CB, llvm::FunctionAnalysisManager &FAM,
+                     const llvm::InlineParams &Params);
+
 /// Fills the features for a call.
 void fillFeatures(MLModelRunner &Runner,
                   const std::vector<ExtraFeature> &Extras, llvm::CallBase &CB,

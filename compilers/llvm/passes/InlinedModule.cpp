@@ -6,23 +6,21 @@
 //===----------------------------------------------------------------------===//
 #include "InlinedModule.h"
 
+#include "LlvmOption.h"
+
 #include <llvm/ADT/SCCIterator.h>
 #include <llvm/Analysis/CallGraph.h>
-#include <llvm/IR/InstrTypes.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
-#include <llvm/Support/CommandLine.h>
 
 using namespace llvm;
 
 namespace cbridge::passes {
 
-/// How many times its first size a module may have: an option of LLVM's own.
-static float growthLimit() {
-  auto &Options = cl::getRegisteredOptions();
-  auto Found = Options.find("ml-advisor-size-increase-threshold");
-  if (Found == Options.end())
-    return 2;
-  return *static_cast<cl::opt<float> *>(Found->second);
+/// Whether a function is dead, but not yet gone: the analysis manager must not
+/// get to know it again.
+static bool isEmptied(const Function &F) {
+  return F.isDeclaration() || isa<UnreachableInst>(F.getEntryBlock().front());
 }
 
 InlinedModule::InlinedModule(Module &M, ModuleAnalysisManager &MAM,
@@ -32,11 +30,12 @@ InlinedModule::InlinedModule(Module &M, ModuleAnalysisManager &MAM,
   for (Function &F : M)
     if (!F.isDeclaration())
       Size += counts(F).Instructions;
-  MaxSize = double(growthLimit()) * double(Size);
+  // An option of LLVM's own: how many times its first size a module may have.
+  MaxSize = optionOr("ml-advisor-size-increase-threshold", 2.0f) * double(Size);
   findHeights(M);
   for (auto [N, Height] : Heights) {
     Known.insert(N);
-    Calls += counts(N->getFunction()).LocalCalls;
+    Calls += localCalls(N->getFunction());
   }
   Nodes = Known.size();
 }
@@ -68,10 +67,13 @@ void InlinedModule::enter(LazyCallGraph::SCC &To) {
     if (N->isDead())
       continue;
     ++Nodes;
-    Calls += counts(N->getFunction()).LocalCalls;
+    Calls += localCalls(N->getFunction());
+    unsigned Height = Heights.lookup(N);
     for (const LazyCallGraph::Edge &E : **N)
-      if (Node Next = &E.getNode(); Known.insert(Next).second)
+      if (Node Next = &E.getNode(); Known.insert(Next).second) {
+        Heights[Next] = Height;
         Latest.insert(Next);
+      }
   }
   Calls -= CallsOfLatest;
   CallsOfLatest = 0;
@@ -94,7 +96,7 @@ void InlinedModule::leave(LazyCallGraph::SCC &From) {
     if (N->isDead())
       Latest.erase(N);
     else
-      CallsOfLatest += counts(N->getFunction()).LocalCalls;
+      CallsOfLatest += localCalls(N->getFunction());
 }
 
 const FunctionCounts &InlinedModule::counts(Function &F) {
@@ -104,8 +106,14 @@ const FunctionCounts &InlinedModule::counts(Function &F) {
   return At->second;
 }
 
+int64_t InlinedModule::localCalls(Function &F) {
+  return isEmptied(F) ? 0 : counts(F).LocalCalls;
+}
+
 PairCounts InlinedModule::counts(Function &Caller, Function &Callee) {
   const FunctionCounts &Outer = counts(Caller), &Inner = counts(Callee);
+  if (&Caller == &Callee)
+    return {Outer.LocalCalls, Outer.Instructions};
   return {Outer.LocalCalls + Inner.LocalCalls,
           Outer.Instructions + Inner.Instructions};
 }
@@ -117,6 +125,7 @@ void InlinedModule::noteInlined(Function &Caller, Function &Callee,
   PairCounts After{Now.LocalCalls, Now.Instructions};
   if (CalleeDeleted) {
     --Nodes;
+    Latest.erase(Graph.lookup(Callee));
     Changed.erase(&Callee);
     Cache.erase(&Callee);
   } else {
@@ -124,6 +133,7 @@ void InlinedModule::noteInlined(Function &Caller, Function &Callee,
   }
   Calls += After.Calls - Before.Calls;
   Size += After.Instructions - Before.Instructions;
+  Grown |= double(Size) > MaxSize;
 }
 
 int64_t InlinedModule::height(const Function &F) const {

@@ -47,12 +47,13 @@ public:
   int64_t height(const llvm::Function &F) const;
   bool isReachable(llvm::CallBase &CB);
   /// A model that inlines without end must be stopped.
-  bool hasGrownTooMuch() const { return Size > MaxSize; }
+  bool hasGrownTooMuch() const { return Grown; }
 
 private:
   using Node = const llvm::LazyCallGraph::Node *;
 
   void findHeights(llvm::Module &M);
+  int64_t localCalls(llvm::Function &F);
 
   llvm::FunctionAnalysisManager &FAM;
   llvm::LazyCallGraph &Graph;
@@ -66,6 +67,7 @@ private:
   int64_t Nodes = 0, Calls = 0, CallsOfLatest = 0;
   int64_t Size = 0;
   double MaxSize = 0;
+  bool Grown = false;
 };
 
 } // namespace cbridge::passes

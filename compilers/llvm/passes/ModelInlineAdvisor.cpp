@@ -41,6 +41,8 @@ void ModelInlineAdvisor::onPassEntry(LazyCallGraph::SCC *SCC) {
 void ModelInlineAdvisor::onPassExit(LazyCallGraph::SCC *SCC) {
   if (SCC && isAsking())
     In.leave(*SCC);
+  // Inliners of whole modules leave no call graph behind.
+  Over |= !SCC;
 }
 
 void ModelInlineAdvisor::noteInlined(Function &Caller, Function &Callee,
@@ -76,8 +78,9 @@ ModelInlineAdvisor::getMandatoryAdvice(CallBase &CB, bool Advice) {
 std::unique_ptr<InlineAdvice> ModelInlineAdvisor::getAdviceImpl(CallBase &CB) {
   if (!isAsking())
     return adviceOfDefault(CB);
+  // LLVM's advisor brings neither before a model, and refuses both.
   if (CB.getCaller() == CB.getCalledFunction() || !In.isReachable(CB))
-    return untracked(CB, false);
+    return tracked(CB, defaultDecision(CB, FAM, Params));
   CallCost Cost = costOf(CB, FAM, Params);
   if (Cost.Kind != CallCost::Variable)
     return getMandatoryAdvice(CB, Cost.Kind == CallCost::Always);
@@ -86,7 +89,7 @@ std::unique_ptr<InlineAdvice> ModelInlineAdvisor::getAdviceImpl(CallBase &CB) {
 
 std::unique_ptr<InlineAdvice>
 ModelInlineAdvisor::adviceOfDefault(CallBase &CB) {
-  if (!Lost)
+  if (In.hasGrownTooMuch())
     getCallerORE(CB).emit([&] {
       return OptimizationRemarkAnalysis(RemarkPass, "Grown", &CB)
              << "LLVM's heuristic decides on '"

@@ -58,7 +58,7 @@ private:
   std::unique_ptr<InlineReason> reason(const CallCost &Cost,
                                        const Expected<Decision> &D);
   /// Whether there is anything to know of what the inliner does.
-  bool isAsking() const { return !Lost && !In.hasGrownTooMuch(); }
+  bool isAsking() const { return !Lost && !Over && !In.hasGrownTooMuch(); }
 
   const InlineModel &By;
   const llvm::InlineParams Params;
@@ -67,7 +67,7 @@ private:
   MLModelRunner Runner;
   std::optional<Explainer> Explain;
   const bool LooksAtLoops;
-  bool Lost = false;
+  bool Lost = false, Over = false;
 };
 
 } // namespace cbridge::passes

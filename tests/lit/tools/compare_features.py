@@ -9,6 +9,7 @@ same bytes, and the code as well where no module grows too much to go on asking.
 import os
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 PIPELINES = ["default<Oz>", "default<O2>"]
@@ -26,18 +27,18 @@ def optimize(opt: str, plugin: str, variable: str, model: str, case: list[str], 
 def main() -> int:
     opt, ours, llvms, folder, *modules = sys.argv[1:]
     failed = 0
-    for number, module in enumerate(modules):
-        for pipeline in PIPELINES:
-            for model in MODELS:
-                case = [f"-passes={pipeline}", module]
-                to = Path(folder) / f"{number}-{pipeline}-{model}"
-                first = optimize(opt, ours, "CBRIDGE_INLINE_MODEL", model, case, to / "ours")
-                second = optimize(opt, llvms, "LLVM_ADVISOR_MODEL", model, case, to / "llvm")
-                codes = [(to / by / "code.ll").read_bytes() for by in ("ours", "llvm")]
-                same = first == second and (codes[0] == codes[1] or model != "constant:0")
-                count = first.count(b'"observation"')
-                print(f"{module} {pipeline} {model}: {count} decisions{'' if same else ', UNLIKE'}")
-                failed += not same
+    for number, (module, pipeline, model) in enumerate(product(modules, PIPELINES, MODELS)):
+        case = [f"-passes={pipeline}", module]
+        to = Path(folder) / str(number)
+        first = optimize(opt, ours, "CBRIDGE_INLINE_MODEL", model, case, to / "ours")
+        second = optimize(opt, llvms, "LLVM_ADVISOR_MODEL", model, case, to / "llvm")
+        codes = [(to / by / "code.ll").read_bytes() for by in ("ours", "llvm")]
+        count = first.count(b'"observation"')
+        same = count > 0 and first == second
+        if model == "constant:0":
+            same &= codes[0] == codes[1]
+        print(f"{module} {pipeline} {model}: {count} decisions{'' if same else ', UNLIKE'}")
+        failed += not same
     return failed != 0
 
 
