@@ -180,6 +180,13 @@ Args:
 Pass:            cbridge
 Name:            Other
 ...
+--- !Analysis
+Pass:            cbridge
+Name:            Grown
+Args:
+  - Callee:          f
+  - Caller:          main
+...
 """
 
 

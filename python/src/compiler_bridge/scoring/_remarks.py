@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PASS = "cbridge"
+_GROWN = "Grown"  # of a call that no model was asked about
 _FIELD = re.compile(r"^(?:  - )?(Name|Callee|Caller|Default|Fallback): +(.*)$", re.MULTILINE)
 
 
@@ -53,7 +54,7 @@ def read(file: Path) -> list[Site]:
 
 def _site(document: str) -> Site | None:
     fields = {name: _unquoted(value) for name, value in _FIELD.findall(document)}
-    if not {"Name", "Callee", "Caller"} <= fields.keys():
+    if not {"Name", "Callee", "Caller"} <= fields.keys() or fields["Name"] == _GROWN:
         return None
     inline, fallback = fields["Name"] != "NotInlined", fields.get("Fallback")
     default = fields.get("Default")
