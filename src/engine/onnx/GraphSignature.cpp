@@ -14,6 +14,7 @@
 
 #include "core/SignatureJson.h"
 #include "core/Wire.h"
+#include "engine/onnx/OrtTensors.h"
 
 #include <algorithm>
 #include <string_view>
@@ -51,36 +52,11 @@ std::string_view textOf(Bytes Content) {
   return {reinterpret_cast<const char *>(Content.data()), Content.size()};
 }
 
-/// Of TensorProto.DataType.
+/// Of a TensorProto.DataType: ONNX Runtime's numbers are those of the format.
 std::optional<ElementType> elementType(uint64_t Type) {
-  switch (Type) {
-  case 1:
-    return ElementType::Float;
-  case 2:
-    return ElementType::UInt8;
-  case 3:
-    return ElementType::Int8;
-  case 4:
-    return ElementType::UInt16;
-  case 5:
-    return ElementType::Int16;
-  case 6:
-    return ElementType::Int32;
-  case 7:
-    return ElementType::Int64;
-  case 8:
-    return ElementType::String;
-  case 9:
-    return ElementType::Bool;
-  case 11:
-    return ElementType::Double;
-  case 12:
-    return ElementType::UInt32;
-  case 13:
-    return ElementType::UInt64;
-  default:
+  if (Type > uint64_t(ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16))
     return std::nullopt;
-  }
+  return fromOrt(static_cast<ONNXTensorElementDataType>(Type));
 }
 
 bool readExtent(Bytes Dimension, std::vector<int64_t> &To) {

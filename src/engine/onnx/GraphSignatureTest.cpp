@@ -7,15 +7,11 @@
 #include "engine/onnx/GraphSignature.h"
 
 #include "core/Wire.h"
-#include "os/File.h"
+#include "engine/onnx/FolderTest.h"
 
 #include <cbridge/Model.h>
 
-#include <gtest/gtest.h>
-
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 using namespace cbridge;
 
@@ -70,21 +66,8 @@ std::optional<Signature> signatureOf(const std::string &Content) {
        Content.size()});
 }
 
-std::string content(const std::string &File) {
-  std::ifstream In(File, std::ios::binary);
-  std::ostringstream All;
-  All << In.rdbuf();
-  return All.str();
-}
-
-class GraphSignatureTest : public testing::Test {
+class GraphSignatureTest : public FolderTest {
 protected:
-  void SetUp() override {
-    Expected<std::string> Made = os::makePrivateDirectory();
-    ASSERT_TRUE(Made);
-    Folder = *Made;
-  }
-  void TearDown() override { os::removeDirectory(Folder); }
   /// What a session tells: a second graph, of nothing, is not plain, and the
   /// metadata is another.
   Expected<Signature> bySession(std::string Content) {
@@ -96,7 +79,6 @@ protected:
     EXPECT_FALSE(signatureOf(content(File)));
     return Model::describe("onnx:" + File);
   }
-  std::string Folder;
 };
 
 } // namespace

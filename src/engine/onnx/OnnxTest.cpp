@@ -9,14 +9,9 @@
 // files that are broken in its ways, and its options.
 //
 //===----------------------------------------------------------------------===//
-#include "os/File.h"
+#include "engine/onnx/FolderTest.h"
 
 #include <cbridge/MLModelRunner.h>
-
-#include <gtest/gtest.h>
-
-#include <fstream>
-#include <sstream>
 
 #include <unistd.h>
 
@@ -48,27 +43,13 @@ std::string refusal(const std::string &File, const Signature &Sig = affine(),
   return M->whyNot().message();
 }
 
-std::string content(const std::string &File) {
-  std::ifstream In(File, std::ios::binary);
-  std::ostringstream All;
-  All << In.rdbuf();
-  return All.str();
-}
-
-class OnnxTest : public testing::Test {
+class OnnxTest : public FolderTest {
 protected:
-  void SetUp() override {
-    Expected<std::string> Made = os::makePrivateDirectory();
-    ASSERT_TRUE(Made);
-    Folder = *Made;
-  }
-  void TearDown() override { os::removeDirectory(Folder); }
   std::string write(const std::string &Content) {
     std::string File = Folder + "/model.onnx";
     std::ofstream(File, std::ios::binary) << Content;
     return File;
   }
-  std::string Folder;
 };
 
 struct Bad {

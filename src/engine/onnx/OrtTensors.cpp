@@ -24,7 +24,7 @@ ONNXTensorElementDataType toOrt(ElementType Type) {
   return Types[static_cast<size_t>(Type)];
 }
 
-static std::optional<ElementType> fromOrt(ONNXTensorElementDataType Type) {
+std::optional<ElementType> fromOrt(ONNXTensorElementDataType Type) {
   for (size_t I = 0; I < std::size(Types); ++I)
     if (Types[I] == Type)
       return static_cast<ElementType>(I);

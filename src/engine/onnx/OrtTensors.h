@@ -14,6 +14,8 @@
 namespace cbridge::onnx {
 
 ONNXTensorElementDataType toOrt(ElementType Type);
+/// Nothing for a type that we do not have.
+std::optional<ElementType> fromOrt(ONNXTensorElementDataType Type);
 
 enum class Side { Input, Output };
 
