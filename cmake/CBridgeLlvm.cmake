@@ -22,3 +22,18 @@ if(CBRIDGE_WITH_LLVM AND NOT LlvmDefault)
   message(FATAL_ERROR "CBRIDGE_WITH_LLVM needs the headers of LLVM ${CBRIDGE_LLVM_VERSION} "
     "(Debian: llvm-${CBRIDGE_LLVM_VERSION}-dev) and no sanitizer")
 endif()
+
+# CBRIDGE_WITH_CLANG: a clang inside a program of ours, for training and search.
+find_library(CBRIDGE_CLANG_LIBRARY NAMES libclang-cpp.so.${CBRIDGE_LLVM_VERSION}.1 clang-cpp
+  HINTS /usr/lib/llvm-${CBRIDGE_LLVM_VERSION}/lib DOC "clang's shared library")
+mark_as_advanced(CBRIDGE_CLANG_LIBRARY)
+set(ClangDefault OFF)
+if(CBRIDGE_WITH_LLVM AND CBRIDGE_CLANG_LIBRARY AND CBRIDGE_LLVM_LIBRARY
+    AND EXISTS "${CBRIDGE_LLVM_INCLUDE_DIR}/clang/FrontendTool/Utils.h")
+  set(ClangDefault ON)
+endif()
+option(CBRIDGE_WITH_CLANG "Build the compile worker" ${ClangDefault})
+if(CBRIDGE_WITH_CLANG AND NOT ClangDefault)
+  message(FATAL_ERROR "CBRIDGE_WITH_CLANG needs CBRIDGE_WITH_LLVM and the headers of clang "
+    "(Debian: libclang-${CBRIDGE_LLVM_VERSION}-dev)")
+endif()

@@ -4,7 +4,7 @@
 PKGS_BUILD=(g++ cmake ninja-build ccache)
 PKGS_EXAMPLES=(libflatbuffers-dev flatbuffers-compiler)
 PKGS_GRPC=(libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler)
-PKGS_LLVM=(llvm-19-dev)
+PKGS_LLVM=(llvm-19-dev libclang-19-dev)
 PKGS_PLUGIN_TESTS=(clang-19 lld-19 llvm-19 llvm-19-tools csmith libcsmith-dev make python3)
 PKGS_TESTS=(libgtest-dev openssl "${PKGS_EXAMPLES[@]}" "${PKGS_GRPC[@]}")
 TFLITE_VERSION=2.21.0-1.5.14

@@ -32,6 +32,9 @@ static void add(FunctionCounts &To, const BasicBlock &BB) {
     if (Call && isa<DbgInfoIntrinsic, PseudoProbeInst>(Call))
       continue;
     ++To.Instructions;
+    To.Calls += Call && !isa<IntrinsicInst>(Call);
+    To.Accesses += isa<LoadInst, StoreInst>(I);
+    To.Allocas += isa<AllocaInst>(I);
     if (const Function *Callee = Call ? Call->getCalledFunction() : nullptr)
       To.LocalCalls += !Callee->isDeclaration();
   }

@@ -22,6 +22,9 @@ struct FunctionCounts {
   int64_t Users = 0;             ///< uses, and one if others may call it
   int64_t LocalCalls = 0;        ///< of functions with a body in this module
   int64_t Instructions = 0;
+  int64_t Calls = 0;    ///< of whatever, but for intrinsics
+  int64_t Accesses = 0; ///< loads and stores
+  int64_t Allocas = 0;
   llvm::SmallPtrSet<const llvm::BasicBlock *, 1> Unreachable;
 
   static FunctionCounts of(const llvm::Function &F);

@@ -15,7 +15,6 @@
 #include <llvm/Analysis/InlineAdvisor.h>
 #include <llvm/Analysis/InlineCost.h>
 #include <llvm/Analysis/InlineModelFeatureMaps.h>
-#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/OptimizationRemarkEmitter.h>
 #include <llvm/Analysis/ProfileSummaryInfo.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
@@ -26,21 +25,6 @@ using namespace llvm;
 namespace cbridge::passes {
 
 namespace {
-
-struct ExtraSpec {
-  ExtraFeature Which;
-  const char *Name;
-  ElementType Type;
-};
-constexpr ExtraSpec ExtraSpecs[] = {
-    {ExtraFeature::Default, "inlining_default", ElementType::Int64},
-    {ExtraFeature::LoopDepth, "callsite_loop_depth", ElementType::Int64},
-    {ExtraFeature::Frequency, "callsite_frequency", ElementType::Float},
-};
-
-const ExtraSpec &specOf(ExtraFeature F) {
-  return ExtraSpecs[static_cast<size_t>(F)];
-}
 
 bool defers(const InlineParams &Params) {
   return Params.EnableDeferral.value_or(optionOr("inline-deferral", false));
@@ -126,53 +110,14 @@ CallCost separateCost(const CallAnalysis &Of, const InlineParams &Params) {
   return Cost;
 }
 
-float frequency(CallBase &CB, FunctionAnalysisManager &FAM) {
-  auto &Frequencies = FAM.getResult<BlockFrequencyAnalysis>(*CB.getCaller());
-  double Entry = Frequencies.getEntryFreq().getFrequency();
-  double Call = Frequencies.getBlockFreq(CB.getParent()).getFrequency();
-  return Entry > 0 ? static_cast<float>(Call / Entry) : 0;
-}
-
 } // namespace
 
-Expected<std::vector<ExtraFeature>> parseExtraFeatures(std::string_view List) {
-  std::vector<ExtraFeature> Chosen;
-  SmallVector<StringRef> Names;
-  StringRef(List.data(), List.size()).split(Names, ',', -1, false);
-  bool All = false;
-  for (StringRef Name : Names) {
-    bool Known = Name == "all";
-    All |= Known;
-    for (const ExtraSpec &Each : ExtraSpecs)
-      Known |= Name == Each.Name;
-    if (!Known)
-      return Status::error(StatusCode::InvalidArgument,
-                           "'" + Name.str() +
-                               "' is no extra feature; there are "
-                               "inlining_default, callsite_loop_depth, "
-                               "callsite_frequency, all");
-  }
-  for (const ExtraSpec &Each : ExtraSpecs) // in their order, each once
-    if (All || is_contained(Names, Each.Name))
-      Chosen.push_back(Each.Which);
-  return Chosen;
-}
-
-std::vector<ExtraFeature> extraFeaturesOf(const Signature &Model) {
-  std::vector<ExtraFeature> Wanted;
-  for (const ExtraSpec &Each : ExtraSpecs)
-    if (Model.inputIndex(Each.Name))
-      Wanted.push_back(Each.Which);
-  return Wanted;
-}
-
-Signature inlineSignature(const std::vector<ExtraFeature> &Extras, bool Score) {
+Signature inlineSignature(const ExtraFeatures &Extras, bool Score) {
   std::vector<TensorSpec> Inputs, Outputs;
   for (const llvm::TensorSpec &Spec : FeatureMap)
     Inputs.push_back(fromLLVM(Spec));
-  for (ExtraFeature Each : Extras)
-    Inputs.emplace_back(specOf(Each).Name, specOf(Each).Type,
-                        std::vector<int64_t>{1});
+  for (const ExtraFeature *Each : Extras)
+    Inputs.push_back(Each->spec());
   Outputs.push_back(fromLLVM(InlineDecisionSpec));
   if (Score)
     Outputs.push_back(TensorSpec::create<float>(ScoreName));
@@ -218,28 +163,8 @@ bool defaultDecision(CallBase &CB, FunctionAnalysisManager &FAM,
   return CallAnalysis(CB, FAM).defaultDecision(Params);
 }
 
-static void fillExtraFeature(MLModelRunner &Runner, size_t I,
-                             ExtraFeature Which, CallBase &CB,
-                             const CallCost &Cost,
-                             FunctionAnalysisManager &FAM) {
-  switch (Which) {
-  case ExtraFeature::Default:
-    Runner.getTensor<int64_t>(I)[0] = Cost.Default;
-    return;
-  case ExtraFeature::LoopDepth:
-    Runner.getTensor<int64_t>(I)[0] =
-        FAM.getResult<LoopAnalysis>(*CB.getCaller())
-            .getLoopDepth(CB.getParent());
-    return;
-  case ExtraFeature::Frequency:
-    Runner.getTensor<float>(I)[0] = frequency(CB, FAM);
-    return;
-  }
-}
-
-void fillFeatures(cbridge::MLModelRunner &Runner,
-                  const std::vector<ExtraFeature> &Extras, CallBase &CB,
-                  const CallCost &Cost, InlinedModule &In,
+void fillFeatures(cbridge::MLModelRunner &Runner, const ExtraFeatures &Extras,
+                  CallBase &CB, const CallCost &Cost, InlinedModule &In,
                   FunctionAnalysisManager &FAM) {
   Function &Caller = *CB.getCaller(), &Callee = *CB.getCalledFunction();
   const FunctionCounts &Outer = In.counts(Caller), &Inner = In.counts(Callee);
@@ -266,9 +191,12 @@ void fillFeatures(cbridge::MLModelRunner &Runner,
       Callee.hasAvailableExternallyLinkage());
   Set(FeatureIndex::is_caller_avail_external,
       Caller.hasAvailableExternallyLinkage());
+  if (Extras.empty())
+    return;
+  CallSite Of(CB, Cost.Default, In, FAM);
   size_t I = NumberOfFeatures;
-  for (ExtraFeature Each : Extras)
-    fillExtraFeature(Runner, I++, Each, CB, Cost, FAM);
+  for (const ExtraFeature *Each : Extras)
+    Each->write(Runner, I++, Of);
 }
 
 } // namespace cbridge::passes

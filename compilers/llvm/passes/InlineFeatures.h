@@ -7,9 +7,7 @@
 #ifndef CBRIDGE_PASSES_INLINEFEATURES_H
 #define CBRIDGE_PASSES_INLINEFEATURES_H
 
-#include "InlinedModule.h"
-
-#include <cbridge/MLModelRunner.h>
+#include "ExtraFeatures.h"
 
 #include <llvm/Analysis/InlineModelFeatureMaps.h>
 
@@ -20,25 +18,11 @@ struct InlineParams;
 
 namespace cbridge::passes {
 
-/// Features beyond LLVM's 38, in the order in which they follow those. They
-/// cost time to compute: only models that want them are given them.
-enum class ExtraFeature {
-  Default,   ///< inlining_default, int64: what LLVM's own heuristic decides
-  LoopDepth, ///< callsite_loop_depth, int64: loops around the call
-  Frequency, ///< callsite_frequency, float: of the call per call of its caller
-};
-
-/// Those that a comma-separated list of names, or 'all', selects. Fails with
-/// the name that is none.
-Expected<std::vector<ExtraFeature>> parseExtraFeatures(std::string_view List);
-/// Those that Model takes.
-std::vector<ExtraFeature> extraFeaturesOf(const Signature &Model);
-
 /// A second output that a model may have: how sure it is, for remarks.
 constexpr const char *ScoreName = "inlining_score";
 
 /// LLVM's features, then Extras; the decision, then the score if it is wanted.
-Signature inlineSignature(const std::vector<ExtraFeature> &Extras, bool Score);
+Signature inlineSignature(const ExtraFeatures &Extras, bool Score);
 
 /// What LLVM knows of a call before anybody is asked.
 struct CallCost {
@@ -58,9 +42,8 @@ bool defaultDecision(llvm::CallBase &CB, llvm::FunctionAnalysisManager &FAM,
                      const llvm::InlineParams &Params);
 
 /// Fills the features for a call.
-void fillFeatures(MLModelRunner &Runner,
-                  const std::vector<ExtraFeature> &Extras, llvm::CallBase &CB,
-                  const CallCost &Cost, InlinedModule &In,
+void fillFeatures(MLModelRunner &Runner, const ExtraFeatures &Extras,
+                  llvm::CallBase &CB, const CallCost &Cost, InlinedModule &In,
                   llvm::FunctionAnalysisManager &FAM);
 
 } // namespace cbridge::passes

@@ -51,7 +51,7 @@ void InlineModel::open(const std::string &Text) {
   if (Described)
     Score = Described->outputIndex(ScoreName).has_value();
   if (!Named.empty()) {
-    Expected<std::vector<ExtraFeature>> Parsed = parseExtraFeatures(Named);
+    Expected<ExtraFeatures> Parsed = parseExtraFeatures(Named);
     if (!Parsed)
       return Refuse(Parsed.status());
     Extras = std::move(*Parsed);

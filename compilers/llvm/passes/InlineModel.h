@@ -27,7 +27,7 @@ public:
   bool isLost() const;
 
   const Model &model() const { return *Opened; }
-  const std::vector<ExtraFeature> &extras() const { return Extras; }
+  const ExtraFeatures &extras() const { return Extras; }
   bool hasScore() const { return Score; }
   /// How many features a remark names; 0: decisions are not explained.
   unsigned explain() const { return Explain; }
@@ -38,7 +38,7 @@ private:
   void readExplain(const std::string &Text, const RunnerString &R);
 
   std::optional<Model> Opened;
-  std::vector<ExtraFeature> Extras;
+  ExtraFeatures Extras;
   unsigned Explain = 0;
   bool Score = false, Records = false;
 };

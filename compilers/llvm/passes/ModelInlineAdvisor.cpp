@@ -24,7 +24,9 @@ ModelInlineAdvisor::ModelInlineAdvisor(Module &M, ModuleAnalysisManager &MAM,
     : InlineAdvisor(M, FAM), By(By), Params(Params),
       Default(M, FAM, Params, IC), In(M, MAM, FAM),
       Runner(By.model().runner()), // cbridge
-      LooksAtLoops(is_contained(By.extras(), ExtraFeature::LoopDepth)) {
+      LooksAtLoops(any_of(By.extras(), [](const ExtraFeature *Each) {
+        return Each->needsLoops();
+      })) {
   // cbridge: begin
   Runner.setRange(0, 1);
   Runner.switchContext({M.getName().data(), M.getName().size()});

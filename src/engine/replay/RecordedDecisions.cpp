@@ -49,6 +49,17 @@ std::string whichDecision(std::string_view Name, uint64_t Ordinal) {
          std::string(Name) + "'";
 }
 
+/// Sizes and bytes of a tensor, so that no two keys run into each other.
+void addToKey(std::string &Key, const TensorView &V) {
+  auto Add = [&](const void *Data, size_t Size) {
+    Key.append(static_cast<const char *>(Data), Size);
+  };
+  uint64_t Size = V.Data.size();
+  Add(V.Extents.data(), V.Extents.size() * sizeof(int64_t));
+  Add(&Size, sizeof(Size));
+  Add(V.Data.data(), Size);
+}
+
 constexpr size_t WordSize = sizeof(uint64_t);
 size_t toWords(size_t Size) { return (Size + WordSize - 1) / WordSize; }
 
@@ -57,22 +68,47 @@ size_t toWords(size_t Size) { return (Size + WordSize - 1) / WordSize; }
 Expected<std::shared_ptr<RecordedDecisions>>
 RecordedDecisions::load(const std::string &Path, const Signature &Sig,
                         bool CompareFeatures) {
+  auto Made = std::make_shared<RecordedDecisions>();
+  Made->Path = Path;
+  Made->Sig = Sig;
+  Made->CompareFeatures = CompareFeatures;
+  if (Status S = Made->readAll(); !S)
+    return S;
+  return Made;
+}
+
+Expected<std::shared_ptr<RecordedDecisions>>
+RecordedDecisions::loadByKey(const std::string &Path, const Signature &Sig,
+                             const std::vector<std::string> &Keys) {
+  auto Made = std::make_shared<RecordedDecisions>();
+  Made->Path = Path;
+  Made->Sig = Sig;
+  Made->CompareFeatures = false;
+  for (const std::string &Key : Keys) {
+    std::optional<size_t> I = Sig.inputIndex(Key);
+    if (!I)
+      return Status::error(StatusCode::TypeMismatch,
+                           "key '" + Key + "' is no feature of the pass");
+    Made->KeyInputs.push_back(*I);
+  }
+  if (Status S = Made->readAll(); !S)
+    return S;
+  return Made;
+}
+
+Status RecordedDecisions::readAll() {
   Expected<std::vector<std::string>> Files = findLogs(Path);
   if (!Files)
     return Files.status();
   if (Files->empty())
     return Status::error(StatusCode::Unavailable,
                          Path + ": no file in it ends in .log");
-  auto Made = std::make_shared<RecordedDecisions>();
-  Made->Path = Path;
-  Made->Sig = Sig;
-  Made->CompareFeatures = CompareFeatures;
   for (const std::string &File : *Files)
     // A compiler that was killed early may leave a log of nothing.
-    if (Status S = Made->add(File);
+    if (Status S = add(File);
         !S && !(S.code() == StatusCode::Unavailable && Files->size() > 1))
       return S;
-  return Made;
+  return Status();
 }
 
 Status RecordedDecisions::map(const std::string &File,
@@ -82,6 +118,20 @@ Status RecordedDecisions::map(const std::string &File,
             mapSide(File, "feature", Sig.inputs(), Logged.inputs(), InputMap);
         !S)
       return S;
+  if (hasKeys()) {
+    InputMap.clear();
+    for (size_t Key : KeyInputs) {
+      const TensorSpec &Spec = Sig.inputs()[Key];
+      std::optional<size_t> I = Logged.inputIndex(Spec.name());
+      if (!I || Logged.inputs()[*I] != Spec)
+        return Status::error(StatusCode::TypeMismatch,
+                             File + ": key '" + Spec.name() + "' is " +
+                                 Spec.typeAndShape() + ", in the log " +
+                                 (I ? Logged.inputs()[*I].typeAndShape()
+                                    : std::string("there is none")));
+      InputMap.push_back(*I);
+    }
+  }
   if (Logged.outputs().empty())
     return Status::error(StatusCode::TypeMismatch,
                          File + ": the log holds no decisions");
@@ -122,6 +172,13 @@ Status RecordedDecisions::keep(const LogRecord &R) {
   for (size_t I : OutputMap)
     if (Status S = keep(R.Decision[I]); !S)
       return S;
+  if (hasKeys()) {
+    std::string Key;
+    for (size_t I : InputMap)
+      addToKey(Key, R.Features[I]);
+    Of->second.ByKey.insert_or_assign(std::move(Key), Place);
+    return Status();
+  }
   Of->second.ByOrdinal.emplace(R.Ordinal, Place);
   return Status();
 }
@@ -198,6 +255,25 @@ Status RecordedDecisions::decide(std::string_view Name, const Context &In,
     return Status();
   }
   return Refuse(Difference);
+}
+
+Status RecordedDecisions::decideByKey(std::string_view Name,
+                                      const TensorStorage &Inputs,
+                                      TensorStorage &Outputs) const {
+  std::string Key;
+  for (size_t I : KeyInputs)
+    addToKey(Key, Inputs.view(I));
+  const Context *In = find(Name);
+  auto Found = In ? In->ByKey.find(Key) : decltype(In->ByKey.end())();
+  if (!In || Found == In->ByKey.end())
+    return Status::error(StatusCode::Abstained,
+                         Path + ": no record of context '" + std::string(Name) +
+                             "' has these keys");
+  size_t Place = Found->second;
+  for (size_t O = 0; O < Sig.outputs().size(); ++O)
+    if (Status S = Outputs.assign(O, view(Place, Sig.outputs()[O])); !S)
+      return S;
+  return Status();
 }
 
 } // namespace cbridge

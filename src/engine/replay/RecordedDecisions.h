@@ -23,12 +23,18 @@ public:
   /// Without CompareFeatures only the decisions are kept.
   static Expected<std::shared_ptr<RecordedDecisions>>
   load(const std::string &Path, const Signature &Sig, bool CompareFeatures);
+  /// Decisions are found by the values of the features Keys alone.
+  static Expected<std::shared_ptr<RecordedDecisions>>
+  loadByKey(const std::string &Path, const Signature &Sig,
+            const std::vector<std::string> &Keys);
 
   /// The decisions of one context, and how many have been asked for.
   struct Context {
     /// Records begin here; several of one ordinal if it is in several logs.
     std::multimap<uint64_t, size_t> ByOrdinal;
     mutable std::atomic<uint64_t> Asked{0};
+    /// With keys: the latest record that has each.
+    std::map<std::string, size_t, std::less<>> ByKey;
   };
   /// Null if no log has it.
   const Context *find(std::string_view Name) const;
@@ -38,7 +44,13 @@ public:
   Status decide(std::string_view Name, const Context &In, uint64_t Ordinal,
                 const TensorStorage &Inputs, TensorStorage &Outputs) const;
 
+  bool hasKeys() const { return !KeyInputs.empty(); }
+  /// The same by key. Abstains if no record of the context has Inputs' keys.
+  Status decideByKey(std::string_view Name, const TensorStorage &Inputs,
+                     TensorStorage &Outputs) const;
+
 private:
+  Status readAll();
   Status add(const std::string &File);
   Status map(const std::string &File, const Signature &Logged);
   Status keep(const LogRecord &R);
@@ -49,6 +61,7 @@ private:
   std::string Path;
   Signature Sig;
   bool CompareFeatures = true;
+  std::vector<size_t> KeyInputs; ///< which of Sig's inputs are keys
   /// Of the log being read: which of its tensors are Sig's, in Sig's order.
   std::vector<size_t> InputMap, OutputMap;
   std::map<std::string, Context, std::less<>> Contexts;

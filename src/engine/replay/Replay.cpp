@@ -18,6 +18,8 @@ public:
       : BufferedEngine(Sig), Log(std::move(From)) {}
 
   Status run(const Call &C) override {
+    if (Log->hasKeys())
+      return Log->decideByKey(C.Context, Inputs, Outputs);
     if (!Known || Name != C.Context) {
       Name = C.Context;
       Of = Log->find(Name);
@@ -37,12 +39,23 @@ private:
   bool Known = false;
 };
 
+std::vector<std::string> namesIn(std::string_view List) {
+  std::vector<std::string> Names;
+  for (;;) {
+    size_t End = std::min(List.find(','), List.size());
+    Names.emplace_back(List.substr(0, End));
+    if (End == List.size())
+      return Names;
+    List.remove_prefix(End + 1);
+  }
+}
+
 } // namespace
 
 Scheme replayScheme() {
   return {"replay",
           "replay:FILE or replay:DIR/ decides as recorded there",
-          {"match"},
+          {"match", "key"},
           [](const RunnerString &R,
              const Signature &Sig) -> Expected<EngineSource> {
             if (R.target().empty())
@@ -51,8 +64,14 @@ Scheme replayScheme() {
                 R.choice("match", {"features", "ordinal"});
             if (!Match)
               return Match.status();
+            if (R.has("key") && R.has("match"))
+              return R.errorAt("match", "key= says how decisions are found");
             Expected<std::shared_ptr<RecordedDecisions>> Log =
-                RecordedDecisions::load(R.target(), Sig, *Match == "features");
+                R.has("key")
+                    ? RecordedDecisions::loadByKey(R.target(), Sig,
+                                                   namesIn(R.option("key")))
+                    : RecordedDecisions::load(R.target(), Sig,
+                                              *Match == "features");
             if (!Log)
               return Log.status();
             return EngineSource([Log = *Log, Sig] {
