@@ -1,0 +1,1 @@
+"""Policies for inlining: search and training."""

@@ -1,0 +1,170 @@
+"""Compiles modules by one inlining policy or another, again and again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+
+from .. import log
+from .._compile_worker import Compiled, CompileWorkers
+from ..corpus import Module
+from ..spec import TensorSpec
+
+DECISION = TensorSpec("inlining_decision", "int64", (1,))
+CALLER, CALLEE = "caller_name", "callee_name"
+_KEYS = (TensorSpec(CALLER, "str", (1,)), TensorSpec(CALLEE, "str", (1,)))
+
+Pair = tuple[str, str]
+"""A caller and a callee: all calls of one by the other are decided alike."""
+
+
+class CompileFailed(Exception):  # noqa: N818 - of a module, not of ours
+    """A module that cannot be compiled; the message says why."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a policy made of a module, and, if it was recorded, what it was asked and decided."""
+
+    compiled: Compiled
+    asked: log.Log | None = None
+
+    @property
+    def text(self) -> int:
+        return self.compiled.text
+
+    @property
+    def total(self) -> int:
+        return self.compiled.total
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Of each decision."""
+        assert self.asked is not None
+        if not len(self.asked):
+            return []
+        callers, callees = self.asked.features[CALLER], self.asked.features[CALLEE]
+        return [(a[0], b[0]) for a, b in zip(callers, callees, strict=True)]
+
+    @property
+    def decisions(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        assert self.asked is not None
+        if not len(self.asked):
+            return np.zeros(0, np.int64)
+        return np.asarray(self.asked.decision[:, 0])
+
+
+class Evaluator:
+    """Evaluates policies on modules. Any thread may; at most as many at once as there are
+    workers."""
+
+    def __init__(
+        self, plugin: Path, jobs: int, clang: str = "clang-19", timeout: float = 300.0
+    ) -> None:
+        self._workers = CompileWorkers(jobs, [plugin])
+        self._plugin, self._clang, self._timeout = plugin, clang, timeout
+        # In memory if there is room for files.
+        shared = "/dev/shm"
+        place = shared if os.access(shared, os.W_OK) else None
+        self._folder = Path(tempfile.mkdtemp(prefix="cbridge-evaluate-", dir=place))
+
+    def __enter__(self) -> Evaluator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._workers.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    @property
+    def workers(self) -> CompileWorkers:
+        return self._workers
+
+    def heuristic(self, module: Module, features: Sequence[str] = ()) -> Evaluation:
+        """By LLVM's own heuristic; recorded with these features, if any."""
+        if not features:
+            return Evaluation(self._compile(module, None))
+        return self._recorded(module, "heuristic:", features)
+
+    def runner(self, module: Module, runner: str, *, variant: int = 0) -> Evaluation:
+        """By a model, which is not recorded."""
+        return Evaluation(self._compile(module, runner, {"CBRIDGE_INLINE_VARIANT": str(variant)}))
+
+    def recorded(self, module: Module, runner: str, features: Sequence[str]) -> Evaluation:
+        """By a model, recorded with these features beyond LLVM's."""
+        return self._recorded(module, runner, features)
+
+    def decided(
+        self, module: Module, decisions: Mapping[Pair, int], features: Sequence[str]
+    ) -> Evaluation:
+        """As `decisions` say; LLVM's heuristic decides on all other pairs. Recorded."""
+        if not decisions:
+            return self._recorded(module, "heuristic:", features)
+        with self._scratch() as folder:
+            file = folder / "decisions.log"
+            write_decisions(file, str(module.bitcode), decisions)
+            runner = f"replay:{quote(str(file))}?key={CALLER},{CALLEE}"
+            return self._recorded(module, runner, features)
+
+    @contextmanager
+    def _scratch(self) -> Iterator[Path]:
+        folder = Path(tempfile.mkdtemp(dir=self._folder))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _recorded(self, module: Module, runner: str, features: Sequence[str]) -> Evaluation:
+        with self._scratch() as folder:
+            logs = folder / "logs"
+            sign = "&" if "?" in runner else "?"
+            names = ",".join((*features, CALLER, CALLEE))
+            compiled = self._compile(
+                module,
+                f"{runner}{sign}record={quote(str(logs))}/",
+                {"CBRIDGE_INLINE_FEATURES": names},
+            )
+            asked = log.read(logs) if logs.is_dir() and any(logs.iterdir()) else _nothing_asked()
+            return Evaluation(compiled, asked)
+
+    def _compile(
+        self, module: Module, runner: str | None, more: Mapping[str, str] | None = None
+    ) -> Compiled:
+        environment: dict[str, str | None] = {
+            "CBRIDGE_DISABLE": None,
+            "CBRIDGE_INLINE_EXPLAIN": None,
+            "CBRIDGE_INLINE_FEATURES": None,
+            "CBRIDGE_INLINE_MODEL": runner,
+            **(more or {}),
+        }
+        extra = [f"-fpass-plugin={self._plugin}"] if runner else []
+        command = module.compile_command(self._clang, os.devnull, extra)
+        with self._workers.one() as worker:
+            done = worker.compile(command[1:], environment=environment, timeout=self._timeout)
+        if done.failure:
+            raise CompileFailed(f"{module.name}: {done.why}")
+        return done
+
+
+def write_decisions(file: Path, context: str, decisions: Mapping[Pair, int]) -> None:
+    """For `replay:FILE?key=caller_name,callee_name`."""
+    with log.LogWriter(file, _KEYS, DECISION) as writer:
+        for (caller, callee), decision in decisions.items():
+            writer.write(
+                context, {CALLER: caller, CALLEE: callee}, {DECISION.name: decision}
+            )
+
+
+def _nothing_asked() -> log.Log:
+    none = np.zeros(0, np.int64)
+    return log.Log((), (), {}, {}, np.zeros(0), none, none, [], [], [])
