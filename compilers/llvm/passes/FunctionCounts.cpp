@@ -9,6 +9,7 @@
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
 
 using namespace llvm;
 
@@ -26,6 +27,7 @@ static int64_t conditionalTargets(const BasicBlock &BB) {
 
 static void add(FunctionCounts &To, const BasicBlock &BB) {
   ++To.Blocks;
+  To.DeadEnds += isa<UnreachableInst>(BB.getTerminator());
   To.ConditionalBlocks += conditionalTargets(BB);
   for (const Instruction &I : BB) {
     const auto *Call = dyn_cast<CallBase>(&I);
@@ -34,7 +36,12 @@ static void add(FunctionCounts &To, const BasicBlock &BB) {
     ++To.Instructions;
     To.Calls += Call && !isa<IntrinsicInst>(Call);
     To.Accesses += isa<LoadInst, StoreInst>(I);
-    To.Allocas += isa<AllocaInst>(I);
+    if (const auto *Variable = dyn_cast<AllocaInst>(&I)) {
+      ++To.Allocas;
+      auto Size = Variable->getAllocationSize(BB.getModule()->getDataLayout());
+      if (Size && !Size->isScalable())
+        To.Frame += static_cast<int64_t>(Size->getFixedValue());
+    }
     if (const Function *Callee = Call ? Call->getCalledFunction() : nullptr)
       To.LocalCalls += !Callee->isDeclaration();
   }

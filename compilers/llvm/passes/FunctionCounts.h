@@ -25,6 +25,8 @@ struct FunctionCounts {
   int64_t Calls = 0;    ///< of whatever, but for intrinsics
   int64_t Accesses = 0; ///< loads and stores
   int64_t Allocas = 0;
+  int64_t Frame = 0;    ///< bytes of variables in memory, of known size
+  int64_t DeadEnds = 0; ///< blocks behind which the program does not go on
   llvm::SmallPtrSet<const llvm::BasicBlock *, 1> Unreachable;
 
   static FunctionCounts of(const llvm::Function &F);

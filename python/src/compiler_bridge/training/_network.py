@@ -1,0 +1,135 @@
+"""The network of an inlining policy: plain arrays, and the ONNX model that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ._features import FEATURES, Matrix, squashed
+
+Vector = np.ndarray[tuple[int], np.dtype[np.float32]]
+
+# How far from the mean, in standard deviations, a feature can be.
+FARTHEST = 6.0
+VARIANTS = 8
+VARIANT = "inlining_variant"
+
+
+@dataclass(frozen=True)
+class Network:
+    """Features are squashed, standardized and cut off; layers with ReLU follow; the last gives a
+    score, to which the variant's bias is added. Above 0 the call is inlined."""
+
+    mean: Vector
+    scale: Vector
+    layers: tuple[tuple[Matrix, Vector], ...]
+    """Weights, of shape (inputs, outputs), and biases."""
+    biases: Vector = field(default_factory=lambda: np.zeros(VARIANTS, np.float32))
+    """Of the variants; that of the first is 0."""
+    features: tuple[str, ...] = FEATURES
+
+    @classmethod
+    def fresh(cls, rows: Matrix, hidden: Sequence[int], seed: int) -> Network:
+        """With random weights, standardized for these rows."""
+        seen = squashed(rows)
+        mean, deviation = seen.mean(0), seen.std(0)
+        # What never varied says nothing, whatever it is elsewhere.
+        scale = np.where(deviation > 1e-3, 1 / np.maximum(deviation, 1e-3), 0)
+        chance = np.random.default_rng(seed)
+        sizes = [len(mean), *hidden, 1]
+        layers = tuple(
+            (
+                (chance.standard_normal((a, b)) * np.sqrt(2 / a)).astype(np.float32),
+                np.zeros(b, np.float32),
+            )
+            for a, b in zip(sizes, sizes[1:], strict=False)
+        )
+        return cls(mean.astype(np.float32), scale.astype(np.float32), layers)
+
+    def standardized(self, rows: Matrix) -> Matrix:
+        """What the first layer sees of features."""
+        return np.clip((squashed(rows) - self.mean) * self.scale, -FARTHEST, FARTHEST)
+
+    def scores(self, standardized: Matrix) -> Vector:
+        values = standardized
+        for weights, bias in self.layers[:-1]:
+            values = np.maximum(values @ weights + bias, 0)
+        weights, bias = self.layers[-1]
+        return (values @ weights + bias)[:, 0]
+
+    def decisions(self, rows: Matrix, variant: int = 0) -> np.ndarray[Any, np.dtype[np.int64]]:
+        scores = self.scores(self.standardized(rows))
+        return (scores + self.biases[variant] > 0).astype(np.int64)
+
+    def parameters(self) -> Vector:
+        """All that is learned, in a row."""
+        return np.concatenate([part.ravel() for layer in self.layers for part in layer])
+
+    def with_parameters(self, values: Vector) -> Network:
+        layers = []
+        place = 0
+        for weights, bias in self.layers:
+            parts = []
+            for old in (weights, bias):
+                new = values[place : place + old.size].reshape(old.shape)
+                parts.append(new.astype(np.float32))
+                place += old.size
+            layers.append((parts[0], parts[1]))
+        return replace(self, layers=tuple(layers))
+
+    def as_onnx(self) -> Any:
+        """The model: features in, `inlining_decision` and `inlining_score` out."""
+        import onnx
+        from onnx import TensorProto, helper, numpy_helper
+
+        nodes: list[Any] = []
+        constants: dict[str, Any] = {}
+
+        def node(kind: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:
+            nodes.append(helper.make_node(kind, list(inputs), [output], output, **attributes))
+            return output
+
+        def constant(name: str, value: Any) -> str:
+            constants[name] = np.asarray(value)
+            return name
+
+        names = list(self.features)
+        whole = node("Concat", names, "features", axis=0)
+        real = node("Cast", [whole], "real", to=TensorProto.FLOAT)
+        one = constant("one", np.float32(1))
+        size = node("Log", [node("Add", [node("Abs", [real], "size"), one], "more")], "log")
+        signed = node("Mul", [node("Sign", [real], "sign"), size], "squashed")
+        centred = node("Sub", [signed, constant("mean", self.mean)], "centred")
+        scaled = node("Mul", [centred, constant("scale", self.scale)], "scaled")
+        limits = [constant("least", np.float32(-FARTHEST)), constant("most", np.float32(FARTHEST))]
+        clipped = node("Clip", [scaled, *limits], "clipped")
+        row = node("Unsqueeze", [clipped, constant("axis", np.array([0]))], "row")
+        last = len(self.layers) - 1
+        for place, (weights, bias) in enumerate(self.layers):
+            parts = [constant(f"weights{place}", weights), constant(f"bias{place}", bias)]
+            row = node("Gemm", [row, *parts], f"layer{place}")
+            if place != last:
+                row = node("Relu", [row], f"active{place}")
+        flat = node("Reshape", [row, constant("flat", np.array([1]))], "plain")
+        chosen = node("Gather", [constant("variants", self.biases), VARIANT], "chosen")
+        score = node("Add", [flat, chosen], "inlining_score")
+        zero = constant("zero", np.float32(0))
+        positive = node("Greater", [score, zero], "positive")
+        node("Cast", [positive], "inlining_decision", to=TensorProto.INT64)
+        graph = helper.make_graph(
+            nodes,
+            "inlining",
+            [helper.make_tensor_value_info(n, TensorProto.INT64, [1]) for n in (*names, VARIANT)],
+            [
+                helper.make_tensor_value_info("inlining_decision", TensorProto.INT64, [1]),
+                helper.make_tensor_value_info("inlining_score", TensorProto.FLOAT, [1]),
+            ],
+            [numpy_helper.from_array(value, name) for name, value in constants.items()],
+        )
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+        model.ir_version = 8
+        onnx.checker.check_model(model)
+        return model
