@@ -16,13 +16,15 @@ except ModuleNotFoundError as error:
     ) from None
 
 from ._env import EpisodeError
+from ._vector import CompileVectorEnv
 from .evict import EvictEnv
 from .inline import InlineEnv
 
-__all__ = ["EpisodeError", "EvictEnv", "InlineEnv"]
+__all__ = ["CompileVectorEnv", "EpisodeError", "EvictEnv", "InlineEnv"]
 
 for _name, _class in (("Inline", InlineEnv), ("Evict", EvictEnv)):
     gymnasium.register(
         f"compiler_bridge/{_name}-v0",
         entry_point=f"{_class.__module__}:{_class.__name__}",
+        vector_entry_point=f"{__name__}._vector:{_name.lower()}_vector",
     )

@@ -51,13 +51,14 @@ class PoolChannel:
 
     def __init__(self) -> None:
         self._pool = CompilerPool(2, max_batch=1)
+        self._asks_at, self._ends_at = self._pool.addresses
         _LOGGER.addFilter(self._is_news)
         self._asked: _core.Batch | None = None
         self._notices: Runner | None = None
 
     @property
     def address(self) -> str:
-        return f"{self._pool.addresses[0]}?{_PATIENCE}"
+        return f"{self._asks_at}?{_PATIENCE}"
 
     def next(self, timeout: float) -> Request | None:
         while (batch := self._pool.next(timeout)) is not None:
@@ -81,7 +82,7 @@ class PoolChannel:
     def ended(self) -> None:
         with contextlib.suppress(BridgeError):  # closed: nobody wants to hear it
             if self._notices is None:
-                self._notices = Runner(f"{self._pool.addresses[1]}?{_PATIENCE}", [_ENDED], _HEARD)
+                self._notices = Runner(f"{self._ends_at}?{_PATIENCE}", [_ENDED], _HEARD)
             self._notices.evaluate({_ENDED.name: 1})
 
     def drain(self) -> None:
@@ -90,12 +91,14 @@ class PoolChannel:
                 pass
 
     def close(self) -> None:
+        if self._notices is not None:
+            self._notices.close()
         self._pool.close()
         _LOGGER.removeFilter(self._is_news)
 
     def _is_news(self, record: logging.LogRecord) -> bool:
         """That a compile was ended here, or has failed, episodes tell."""
-        return self._pool.addresses[0] not in record.getMessage()
+        return self._asks_at not in record.getMessage()
 
 
 class HostChannel:

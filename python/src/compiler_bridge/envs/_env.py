@@ -23,6 +23,7 @@ from ..errors import BridgeError
 from ..spec import TensorSpec
 from ._channel import Channel
 from ._episode import Episode, Task
+from ._modules import Modules
 from ._spaces import space_of
 
 Observation = dict[str, NDArray[Any]]
@@ -57,21 +58,19 @@ class CompileEnv(gymnasium.Env[Observation, np.int64]):
     ) -> None:
         if not timeout > 0 or (max_decisions is not None and max_decisions < 1):
             raise ValueError("timeout and max_decisions are greater than 0")
-        opened = corpus if isinstance(corpus, Corpus) else Corpus.open(corpus)
-        self._modules = _chosen(opened, modules)
+        self._modules = Modules(corpus, modules)
         self._arguments, self._timeout = tuple(arguments), timeout
         self._max_decisions = max_decisions
         self.observation_space = space_of(specs)
         self.action_space = spaces.Discrete(choices)
         self._specs = tuple(specs)
-        self._silent: set[str] = set()
         self._baselines: dict[str, Mapping[str, float]] = {}
         self._folder: Path | None = None
         self._remove_folder: weakref.finalize[..., Any] | None = None
         self._channel: Channel | None = None
         self._worker: CompileWorker | None = None
         self._episode: Episode | None = None
-        self._ahead = False
+        self._ahead = ""  # what was begun: "reset" or "step"
         self._mask = np.ones(choices, np.int8)
         self._decisions = self._illegal = 0
 
@@ -111,13 +110,13 @@ class CompileEnv(gymnasium.Env[Observation, np.int64]):
         """Starts to compile `options["module"]`, or a module that is drawn."""
         super().reset(seed=seed)
         name = (options or {}).get("module")
-        if seed is not None or name is not None or not self._ahead:
+        if seed is not None or name is not None or self._ahead != "reset":
             self._drop()
-        self._ahead = False
+        self._ahead = ""
         self._decisions = self._illegal = 0
         failures = 0
         while True:
-            module = self._episode.task.module if self._episode else self._draw(name)
+            module = self._episode.task.module if self._episode else self._choose(name)
             request, why = self._first_question(module)
             if request is not None:
                 observation = self._observe(request)
@@ -127,16 +126,16 @@ class CompileEnv(gymnasium.Env[Observation, np.int64]):
                 if name is not None or failures == _MOST_FAILURES:
                     raise EpisodeError("compile_failed", f"{module.name}: {why}")
             else:
-                self._silent.add(module.name)
-                if name is not None or len(self._silent) == len(self._modules):
+                self._modules.asks_nothing(module)
+                if name is not None or self._modules.all_silent:
                     which = module.name if name is not None else "no module of these"
                     raise EpisodeError("asks_nothing", f"{which}: there is nothing to decide")
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, Info]:
         """Takes a decision and waits for the next question, or the end of the compile."""
-        if not self._ahead:
+        if self._ahead != "step":
             self._decide(action)
-        self._ahead = False
+        self._ahead = ""
         episode = self._episode
         assert episode is not None
         if (request := episode.next()) is None:
@@ -147,16 +146,26 @@ class CompileEnv(gymnasium.Env[Observation, np.int64]):
             return self._end(observation, truncated=True)
         return observation, 0.0, False, False, self._masked(observation)
 
+    def check(self, action: Any) -> None:
+        """Refuses what is no decision at all."""
+        if not self.action_space.contains(action):
+            raise ValueError(f"{action!r} is no decision; there are 0 to {len(self._mask) - 1}")
+
+    def share(self, other: CompileEnv) -> None:
+        """What one of them learns of the modules, which are the same, the other knows as well."""
+        self._modules, self._baselines = other._modules, other._baselines
+
     def ahead(self, action: Any) -> None:
         """Begins what `step(action)`, or after the end of an episode `reset()`, will wait for.
         Several compilers work at a time if all begin before the first is waited for."""
         if self._ahead:
             return
         if self._episode is None:
-            self._begin(self._draw(None))
+            self._begin(self._choose(None))
+            self._ahead = "reset"
         else:
             self._decide(action)
-        self._ahead = True
+            self._ahead = "step"
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Which decisions are legal now, as sb3-contrib's MaskablePPO asks for it."""
@@ -172,17 +181,8 @@ class CompileEnv(gymnasium.Env[Observation, np.int64]):
             self._remove_folder()
         self._worker = self._channel = self._folder = self._remove_folder = None
 
-    def _draw(self, name: str | None) -> Module:
-        if name is not None:
-            if name not in self._modules:
-                raise ValueError(f"{name!r} is none of the modules")
-            return self._modules[name]
-        names = list(self._modules)
-        # Those that are known to ask nothing are drawn as well: draws depend on the seed alone.
-        while True:
-            drawn = names[int(self.np_random.integers(len(names)))]
-            if drawn not in self._silent or len(self._silent) == len(names):
-                return self._modules[drawn]
+    def _choose(self, name: str | None) -> Module:
+        return self._modules.draw(self.np_random) if name is None else self._modules.named(name)
 
     def _first_question(self, module: Module) -> tuple[Request | None, str]:
         """None if there is none, and why if it should have asked."""
@@ -205,10 +205,9 @@ class CompileEnv(gymnasium.Env[Observation, np.int64]):
         return self._episode
 
     def _decide(self, action: Any) -> None:
-        if self._episode is None:
+        if self._episode is None or self._ahead:
             raise gymnasium.error.ResetNeeded("the episode is over, or has not begun: call reset()")
-        if not self.action_space.contains(action):
-            raise ValueError(f"{action!r} is no decision; there are 0 to {len(self._mask) - 1}")
+        self.check(action)
         self._decisions += 1
         self._illegal += not self._mask[int(action)]
         self._episode.reply(int(action))
@@ -242,9 +241,15 @@ class CompileEnv(gymnasium.Env[Observation, np.int64]):
         if (known := self._baselines.get(module.name)) is not None:
             return known
         task = self._task(module, asks=False)
-        done = self._ready_worker().compile(
-            task.arguments, environment=task.environment, timeout=self._timeout
-        )
+        worker, self._worker = self._ready_worker(), None
+        try:
+            done = worker.compile(
+                task.arguments, environment=task.environment, timeout=self._timeout
+            )
+        except BaseException:  # its answer is not for the next one to hear
+            worker.close()
+            raise
+        self._worker = worker
         if done.failure:
             raise EpisodeError("compile_failed", f"by LLVM's own heuristic: {done.why}")
         return self._baselines.setdefault(module.name, self._measure(done))
@@ -267,7 +272,7 @@ class CompileEnv(gymnasium.Env[Observation, np.int64]):
         if self._episode is not None:
             self._episode.stop("another episode was begun")
             self._forget()
-        self._ahead = False
+        self._ahead = ""
 
     def _ready_worker(self) -> CompileWorker:
         if self._worker is None:
@@ -289,15 +294,3 @@ def _remove(folder: Path, owner: int) -> None:
     if os.getpid() == owner:
         with contextlib.suppress(OSError):
             shutil.rmtree(folder)
-
-
-def _chosen(corpus: Corpus, names: Sequence[str] | None) -> dict[str, Module]:
-    if isinstance(names, str):
-        raise TypeError("modules are a list; for one write [name]")
-    known = set(corpus.names)
-    chosen = list(corpus.names if names is None else dict.fromkeys(names))
-    if unknown := [name for name in chosen if name not in known]:
-        raise ValueError(f"{corpus.directory} has no module {unknown[0]!r}")
-    if not chosen:
-        raise ValueError("there is no module to compile")
-    return {name: corpus.module(name) for name in chosen}
