@@ -149,7 +149,7 @@ class CompileEnv(gymnasium.Env[Observation, np.int64]):
     def check(self, action: Any) -> None:
         """Refuses what is no decision at all."""
         if not self.action_space.contains(action):
-            raise ValueError(f"{action!r} is no decision; there are 0 to {len(self._mask) - 1}")
+            raise ValueError(f"{action} is no decision; there are 0 to {len(self._mask) - 1}")
 
     def share(self, other: CompileEnv) -> None:
         """What one of them learns of the modules, which are the same, the other knows as well."""
