@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -105,6 +106,13 @@ def test_a_compiler_that_dies_ends_only_its_own_episode(corpus, compiler_of, unt
     *_, truncated, _ = envs.step(np.array([0, 0]))
     assert truncated.tolist() == [False, False]
     envs.close()
+
+
+def test_what_was_not_used_yet_can_be_pickled(make, kind):
+    env = make(kind)
+    copy = pickle.loads(pickle.dumps(env))
+    assert data_equivalence(copy.reset(seed=2), env.reset(seed=2), exact=True)
+    copy.close()
 
 
 def python(code, *arguments, **environment):
