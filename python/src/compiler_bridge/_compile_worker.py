@@ -109,7 +109,7 @@ class CompileWorker:
     def _end(self, process: subprocess.Popen[str]) -> None:
         with self._lock:
             process.kill()
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, ValueError):  # also if it was closed meanwhile
                 process.communicate()
             if self._process is process:
                 self._process = None
@@ -128,8 +128,11 @@ class CompileWorker:
             if process:
                 process.kill()
         if process:
-            with contextlib.suppress(OSError, ValueError):
-                process.wait()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                with contextlib.suppress(OSError, ValueError):
+                    assert pipe
+                    pipe.close()
 
 
 class CompileWorkers:
@@ -177,7 +180,8 @@ def find() -> Path:
     path = Path(__file__).parent / "bin" / _PROGRAM
     if not path.is_file():
         raise WorkerError(
+            "unavailable",
             f"there is no {_PROGRAM} in {path.parent}: this package was built without clang's "
-            "headers (Debian: libclang-19-dev)"
+            "headers (Debian: libclang-19-dev)",
         )
     return path
