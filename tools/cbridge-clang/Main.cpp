@@ -152,13 +152,14 @@ int execPlain(HostedRun &Run) {
 /// without them. What users see is plain clang's, its crashes, too.
 int runPlain(const HostedRun &Run, const std::string &Models) {
   setVariable(Kinds[size_t(Kind::Inline)], "");
-  ClangProcess Plain;
+  CaughtSignals Signals;
+  ClangProcess Plain(Signals);
   if (Status S = Plain.start(Run.Clang, Run.Plain); !S)
     return fail(S.message());
   Plain.wait(Deadline::never());
-  if (int Signal = Plain.endedBySignalToUs())
+  if (int Signal = Signals.received())
     dieBy(Signal);
-  Plain.letSignalsThrough();
+  Signals.letThrough();
   if (WIFSIGNALED(Plain.waitStatus()))
     dieBy(WTERMSIG(Plain.waitStatus()));
   if (Plain.waitStatus() == 0)
