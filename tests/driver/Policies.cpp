@@ -14,8 +14,9 @@
 // Until then the answers are legal ones of seed 0.
 //
 // And for inlining:
-//   variants       answers by chance, for each variant others; in the variant
-//                  bad= it does what how= says: fail, crash, exit or block
+//   variants       answers by chance, for each variant and seed= others; in the
+//                  variant bad= it does what how= says: fail, crash, exit or
+//                  block
 //   same           the same without variants
 //
 //===----------------------------------------------------------------------===//
@@ -93,6 +94,7 @@ class InlineEngine : public PolicyEngine {
 public:
   InlineEngine(const Signature &Sig, const RunnerString &R)
       : PolicyEngine(Sig, R), Bad(std::atoll(R.option("bad", "-1").c_str())),
+        Seed(std::atoll(R.option("seed", "0").c_str())),
         How(R.option("how", "fail")) {}
 
   Status run(const Call &) override {
@@ -101,7 +103,7 @@ public:
       if (V.Spec->name() == "inlining_variant")
         Variant = V.as<int64_t>()[0];
     if (Count++ == 0)
-      Random.seed(unsigned(1000 + Variant));
+      Random.seed(unsigned(1000 + 100 * Seed + Variant));
     if (Variant == Bad)
       return misbehave(How);
     int64_t Inlines = Random() / 64 % 2;
@@ -110,7 +112,7 @@ public:
   }
 
 private:
-  int64_t Bad;
+  int64_t Bad, Seed;
   std::string How;
 };
 

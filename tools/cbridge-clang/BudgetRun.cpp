@@ -135,9 +135,11 @@ Status Race::judge(Way &W) {
   if (!Size)
     return W.isPlain() ? Size.status() : Failed(Fault);
   W.Size = *Size;
+  if (W.isPlain())
+    return Status();
   // The plugin tells so if the model did not decide all.
   std::string Told = W.Err.lineWith("cbridge: ", "; LLVM's own heuristic");
-  return Told.empty() || W.isPlain() ? Status() : Failed(Told);
+  return Told.empty() ? Status() : Failed(Told);
 }
 
 void Race::finish(std::unique_ptr<Way> W) {
@@ -258,6 +260,7 @@ Expected<HostedRun::Outcome> BudgetRun::run() {
       return Folder.Made.status();
     Race R(*this, Signals, *Folder.Made);
     Failure = R.run();
+    Signals.take(); // the last word
     if (Failure.ok() && !Signals.received() && R.Best && R.PlainStatus == 0)
       Failure = replaceFile(R.object(*R.Best), Command.Object);
     Winner = std::move(R.Best);

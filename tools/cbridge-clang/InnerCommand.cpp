@@ -92,6 +92,11 @@ bool inlines(const std::vector<std::string> &Words) {
   return Optimizes && Inlines;
 }
 
+/// What is written to these is held back, and only that of one run is shown.
+bool isStandardFile(std::string_view File) {
+  return File == "-" || startsWith(File, "/dev/") || startsWith(File, "/proc/");
+}
+
 /// Where the value of an option is that is there once, or not at all: 0.
 std::optional<size_t> valueOf(const std::vector<std::string> &Words,
                               std::string_view Option) {
@@ -134,9 +139,10 @@ std::optional<InnerCommand> InnerCommand::of(const std::string &Told) {
     if (hasOtherEffects(Words[I]) ||
         (Words[I - 1] == "-mllvm" && mayWriteFiles(Words[I])))
       return std::nullopt;
-  std::optional<size_t> Object = valueOf(Words, "-o");
-  if (!Object || *Object == 0 || Words[*Object] == "-" ||
-      !valueOf(Words, DependencyFile))
+  std::optional<size_t> Object = valueOf(Words, "-o"),
+                        ForMake = valueOf(Words, DependencyFile);
+  if (!Object || *Object == 0 || Words[*Object] == "-" || !ForMake ||
+      (*ForMake != 0 && isStandardFile(Words[*ForMake])))
     return std::nullopt;
   Command.Object = Words[*Object];
   return Command;

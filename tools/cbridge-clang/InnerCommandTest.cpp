@@ -86,6 +86,10 @@ TEST(InnerCommand, OtherFiles) {
         R"("-mllvm" "-inliner-interactive-channel-base=x" )",
         R"("-dependency-file" "a" "-dependency-file" "b" )", R"("-o" "b" )"})
     EXPECT_FALSE(told(Options + Rest)) << Options;
+  for (const char *File : {"-", "/dev/stdout", "/proc/self/fd/2"})
+    EXPECT_FALSE(
+        told("\"-dependency-file\" \"" + std::string(File) + "\" " + Rest))
+        << File;
   EXPECT_FALSE(told(R"("-emit-llvm-bc" "-O2" "-o" "a.bc" "a.c")"));
   EXPECT_FALSE(told(R"("-emit-obj" "-O2" "-o" "-" "a.c")"));
   EXPECT_FALSE(told(R"("-emit-obj" "-O2" "-o" "a.o" "-x" "c" "-")"));
