@@ -17,15 +17,18 @@ struct plugin_info {
   void (*register_callbacks)(void *pass_builder);
 };
 
-/* One line per compile in $CBRIDGE_TEST_LOG: which model it was told. */
+/* One line per compile in $CBRIDGE_TEST_LOG: which model it was told, and which
+   variant of it. */
 static void tell(void *pass_builder) {
   const char *log = getenv("CBRIDGE_TEST_LOG");
   const char *model = getenv("CBRIDGE_INLINE_MODEL");
+  const char *variant = getenv("CBRIDGE_INLINE_VARIANT");
   FILE *file = log ? fopen(log, "a") : NULL;
   (void)pass_builder;
   if (!file)
     return;
-  fprintf(file, "%s\n", model ? model : "(none)");
+  fprintf(file, "%s%s%s\n", model ? model : "(none)", variant ? " " : "",
+          variant ? variant : "");
   fclose(file);
 }
 

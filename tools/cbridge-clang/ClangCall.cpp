@@ -51,6 +51,16 @@ bool stopsEarly(std::string_view Word) {
          startsWith(Word, "--print-") || startsWith(Word, "--autocomplete=");
 }
 
+/// What clang's outer half does by itself.
+bool isOfOuterHalf(std::string_view Word) {
+  for (std::string_view Start :
+       {"-MJ", "-gen-cdb-fragment-path", "-fproc-stat-report",
+        "-gen-reproducer", "-fdriver-only"})
+    if (startsWith(Word, Start))
+      return true;
+  return Word == "-v";
+}
+
 bool isWordOf(std::string_view Word, std::string_view List) {
   return List.find(" " + std::string(Word) + " ") != List.npos;
 }
@@ -141,6 +151,7 @@ ClangCall ClangCall::of(const std::vector<std::string> &Words) {
   ClangCall Call;
   Call.IsInner = !Words.empty() && startsWith(Words[0], "-cc1");
   bool Stops = false, Links = true, HasSource = false, EmitsIr = false;
+  bool EmitsAssembly = false, HasOuterHalf = false;
   bool Optimizes = false, Lto = false, FatLto = false, Lld = false;
   std::string_view Language = "none";
   bool OnlyInputs = false;
@@ -164,6 +175,8 @@ ClangCall ClangCall::of(const std::vector<std::string> &Words) {
          --Left)
       Values.emplace_back(Words[++I]);
     std::string_view Value = Values.empty() ? "" : Values[0];
+    EmitsAssembly |= Word == "-S";
+    HasOuterHalf |= isOfOuterHalf(Word);
     if (Word == "--")
       OnlyInputs = true;
     else if (Word == "-emit-llvm")
@@ -202,6 +215,8 @@ ClangCall ClangCall::of(const std::vector<std::string> &Words) {
   }
   Call.Optimizes = !Call.IsInner && !Stops && HasSource && Optimizes;
   Call.AllocatesRegisters = Call.Optimizes && !EmitsIr && (!Lto || FatLto);
+  Call.OnlyMakesObjects = !Call.IsInner && !Stops && !Links && !EmitsAssembly &&
+                          !EmitsIr && !HasOuterHalf;
   Call.LinksLtoByLld =
       !Call.IsInner && !Stops && !EmitsIr && Links && Lto && Lld;
   return Call;

@@ -20,6 +20,8 @@ struct ClangCall {
   /// Some register allocation by the greedy allocator: not with -O0, not with
   /// -flto, which allocates when it links.
   bool AllocatesRegisters = false;
+  /// Makes objects (-c) by inner commands that have all effects of the call.
+  bool OnlyMakesObjects = false;
   /// A link by lld that optimizes across files.
   bool LinksLtoByLld = false;
   bool ReadsStdin = false;

@@ -64,6 +64,17 @@ TEST(ClangCall, OptimizesAlsoToBitcode) {
     EXPECT_FALSE(call(Line).Optimizes) << Line;
 }
 
+TEST(ClangCall, OnlyMakesObjects) {
+  for (const char *Line :
+       {"-O2 -c a.c", "-c a.c b.c -MD -MF x", "-c -flto a.c", "-c -x c -"})
+    EXPECT_TRUE(call(Line).OnlyMakesObjects) << Line;
+  for (const char *Line :
+       {"a.c", "-S a.c", "-c -S a.c", "-c -emit-llvm a.c", "-c -E a.c",
+        "-c a.c -MJ x", "-c a.c -MJx", "-c a.c -v", "-c a.c -###",
+        "-c a.c -gen-reproducer=always", "-cc1 -c a.c"})
+    EXPECT_FALSE(call(Line).OnlyMakesObjects) << Line;
+}
+
 TEST(ClangCall, LtoByLld) {
   for (const char *Line :
        {"-flto -fuse-ld=lld a.o", "-flto=thin --ld-path=/usr/bin/ld.lld-19 a.o",

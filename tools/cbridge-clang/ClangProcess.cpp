@@ -1,4 +1,4 @@
-//===- ClangProcess.cpp - Clang, and signals to us ------------------------===//
+//===- ClangProcess.cpp - Clang as a child --------------------------------===//
 //
 // Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,25 +10,17 @@
 
 #include "os/FileSet.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace cbridge::driver {
 
 namespace {
-
-constexpr int Ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-/// Who signals a whole group has signalled clang as well: two signals would
-/// keep it from removing its temporary files.
-constexpr std::chrono::milliseconds GroupDelay(100);
 
 std::vector<char *> pointers(const std::vector<std::string> &Words) {
   std::vector<char *> Argv;
@@ -38,6 +30,16 @@ std::vector<char *> pointers(const std::vector<std::string> &Words) {
   return Argv;
 }
 
+void move(const ClangProcess::Place &In) {
+  markAsAsking(In.Folder);
+  // Where clang's own temporary files end with us, however it ends.
+  ::setenv("TMPDIR", In.Folder.c_str(), 1);
+  if (In.Variant)
+    ::setenv("CBRIDGE_INLINE_VARIANT", std::to_string(*In.Variant).c_str(), 1);
+  ::dup2(In.Output, STDOUT_FILENO);
+  ::dup2(In.Error, STDERR_FILENO);
+}
+
 } // namespace
 
 Status execute(const std::string &Path, const std::vector<std::string> &Argv) {
@@ -45,46 +47,10 @@ Status execute(const std::string &Path, const std::vector<std::string> &Argv) {
   return os::lastError("cannot run '" + Path + "'");
 }
 
-void dieBy(int Signal) {
-  // The one that matters has left its core.
-  struct rlimit None = {0, 0};
-  ::setrlimit(RLIMIT_CORE, &None);
-  ::signal(Signal, SIG_DFL);
-  sigset_t Only;
-  sigemptyset(&Only);
-  sigaddset(&Only, Signal);
-  ::raise(Signal);
-  ::sigprocmask(SIG_UNBLOCK, &Only, nullptr);
-  ::_exit(128 + Signal);
-}
-
-ClangProcess::ClangProcess() {
-  sigset_t Caught;
-  sigemptyset(&Caught);
-  sigaddset(&Caught, SIGCHLD);
-  for (int Signal : Ending) {
-    // One that nohup or a shell has made us ignore stays so.
-    struct sigaction Now;
-    if (::sigaction(Signal, nullptr, &Now) == 0 && Now.sa_handler != SIG_IGN)
-      sigaddset(&Caught, Signal);
-  }
-  ::sigprocmask(SIG_BLOCK, &Caught, &Before);
-  struct sigaction Default = {};
-  Default.sa_handler = SIG_DFL; // ignored, children could not be waited for
-  ::sigaction(SIGCHLD, &Default, &ChildBefore);
-  Signals = os::aboveStandard(
-      os::File(::signalfd(-1, &Caught, SFD_CLOEXEC | SFD_NONBLOCK)));
-}
-
-void ClangProcess::letSignalsThrough() {
-  ::sigaction(SIGCHLD, &ChildBefore, nullptr);
-  ::sigprocmask(SIG_SETMASK, &Before, nullptr);
-}
-
 Status ClangProcess::start(const std::string &Path,
                            const std::vector<std::string> &Argv,
                            const Place *In) {
-  if (!Signals)
+  if (Signals.file() < 0)
     return os::lastError("signalfd");
   pid_t Parent = ::getpid();
   Id = ::fork();
@@ -96,15 +62,9 @@ Status ClangProcess::start(const std::string &Path,
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != Parent)
     ::_exit(127);
-  ::sigaction(SIGCHLD, &ChildBefore, nullptr);
-  ::sigprocmask(SIG_SETMASK, &Before, nullptr);
-  if (In) {
-    markAsAsking(In->Folder);
-    // Where clang's own temporary files end with us, however it ends.
-    ::setenv("TMPDIR", In->Folder.c_str(), 1);
-    ::dup2(In->Output, STDOUT_FILENO);
-    ::dup2(In->Error, STDERR_FILENO);
-  }
+  Signals.letThrough();
+  if (In)
+    move(*In);
   Status Why = execute(Path, Argv);
   ::dprintf(STDERR_FILENO, "cbridge-clang: error: %s\n", Why.message().c_str());
   ::_exit(2);
@@ -124,38 +84,31 @@ void ClangProcess::reap() {
   }
 }
 
+void ClangProcess::send(int Signal) {
+  if (Id > 0)
+    ::kill(Id, Signal);
+}
+
 bool ClangProcess::wasKilled() const {
   if (!ended() || !WIFSIGNALED(HowEnded))
     return false;
   int By = WTERMSIG(HowEnded);
-  return By == SIGKILL || std::find(std::begin(Ending), std::end(Ending), By) !=
-                              std::end(Ending);
+  return By == SIGKILL || isEnding(By);
 }
 
 void ClangProcess::handleSignals() {
-  signalfd_siginfo Info;
-  while (::read(Signals.get(), &Info, sizeof(Info)) == sizeof(Info)) {
-    if (Info.ssi_signo == SIGCHLD)
-      continue;
-    Received = int(Info.ssi_signo);
-    // A terminal's go to the whole group.
-    if (Info.ssi_code != SI_KERNEL)
-      PassOn = Deadline::in(GroupDelay);
-  }
+  int Signal = Signals.take();
   reap();
-  if (PassOn.passed()) {
-    PassOn = Deadline::never();
-    if (Id > 0)
-      ::kill(Id, Received);
-  }
+  if (Signal)
+    send(Signal);
 }
 
 void ClangProcess::wait(Deadline Until) {
   os::FileSet Files;
-  Files.add(Signals.get());
+  Files.add(Signals.file());
   for (reap(); !ended(); handleSignals())
-    if (!Files.wait(PassOn & Until) && Until.passed()) {
-      ::kill(Id, SIGKILL);
+    if (!Files.wait(Signals.nextStep() & Until) && Until.passed()) {
+      send(SIGKILL);
       Until = Deadline::never();
     }
 }

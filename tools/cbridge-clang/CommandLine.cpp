@@ -16,19 +16,34 @@ namespace cbridge::driver {
 namespace {
 
 constexpr char Prefix[] = "--cbridge-";
+constexpr char BudgetVariable[] = "CBRIDGE_BUDGET";
 
 bool startsWith(const std::string &Text, const std::string &Start) {
   return Text.compare(0, Start.size(), Start) == 0;
 }
 
-/// The one place for policies that are used when nobody asks for one. There
-/// are none.
+/// The one place for what is used when nobody asks for anything: policies, of
+/// which there are none, and how many ways they are tried.
 std::string defaultModel(Kind /*K*/) { return ""; }
+constexpr unsigned DefaultBudget = 1;
 
-Status wrong(const std::string &Option, const char *Why) {
+/// 0: it is none.
+unsigned parseBudget(const std::string &Text) {
+  if (Text.empty() || Text.size() > 2 ||
+      Text.find_first_not_of("0123456789") != Text.npos)
+    return 0;
+  auto Number = unsigned(std::stoul(Text));
+  return Number <= MaxBudget ? Number : 0;
+}
+
+Status wrong(const std::string &Option, const std::string &Why) {
   return Status::error(StatusCode::InvalidArgument, "option '" + Option + "' " +
                                                         Why +
                                                         "; see --cbridge-help");
+}
+
+std::string needsBudget() {
+  return "needs a number from 1 to " + std::to_string(MaxBudget);
 }
 
 } // namespace
@@ -43,6 +58,12 @@ Status CommandLine::takeOption(const std::string &Word) {
     WantsVersion = true;
     return Status();
   }
+  constexpr char Budgets[] = "budget";
+  if (Name == Budgets || startsWith(Name, Budgets + std::string("="))) {
+    Budget = Name == Budgets ? 0 : parseBudget(Name.substr(sizeof(Budgets)));
+    ToldBudget = true;
+    return Budget ? Status() : wrong(Word, needsBudget());
+  }
   for (const KindInfo &Each : Kinds) {
     std::string Start = Each.Name + std::string("=");
     if (startsWith(Name, Start)) {
@@ -53,6 +74,18 @@ Status CommandLine::takeOption(const std::string &Word) {
       return wrong(Word, "needs a runner, such as =shm:NAME");
   }
   return wrong(Word, "is not known");
+}
+
+/// Options count more, and have been taken.
+Status CommandLine::takeVariables() {
+  const char *Value = std::getenv(BudgetVariable);
+  if (ToldBudget || Disabled)
+    return Status();
+  Budget = Value && *Value ? parseBudget(Value) : DefaultBudget;
+  return Budget ? Status()
+                : Status::error(StatusCode::InvalidArgument,
+                                std::string(BudgetVariable) + "='" + Value +
+                                    "': " + needsBudget());
 }
 
 Expected<CommandLine> CommandLine::parse(Span<char *const> Argv) {
@@ -93,6 +126,8 @@ Expected<CommandLine> CommandLine::parse(Span<char *const> Argv) {
       Line.Arguments.push_back(std::move(Word));
     }
   }
+  if (Wrong.ok())
+    Wrong = Line.takeVariables();
   if (!Wrong.ok())
     return Wrong;
   return Line;

@@ -30,11 +30,16 @@ constexpr std::array<KindInfo, 3> Kinds = {{
     {Kind::Priority, "priority", "CBRIDGE_PRIORITY_MODEL"},
 }};
 
+/// How many ways one source may be compiled.
+constexpr unsigned MaxBudget = 64;
+
 /// A command line, with what is ours taken out.
 struct CommandLine {
   bool IsCxx = false;
   bool WantsHelp = false, WantsVersion = false;
   bool Disabled = false; ///< CBRIDGE_DISABLE: plain clang
+  /// How many ways a source is compiled, to keep the smallest object.
+  unsigned Budget = 1;
   /// For clang, without the program's name.
   std::vector<std::string> Arguments;
   /// The same with the words of response files in their place.
@@ -49,7 +54,9 @@ struct CommandLine {
 
 private:
   Status takeOption(const std::string &Word);
+  Status takeVariables();
   std::array<std::string, 3> Models;
+  bool ToldBudget = false;
 };
 
 } // namespace cbridge::driver

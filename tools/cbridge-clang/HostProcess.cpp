@@ -70,10 +70,8 @@ void prepare() {
 /// How long one answer may take, in which the model may be opened: what its
 /// runner allows itself, and a minute for models that know no deadline.
 std::chrono::nanoseconds longestAnswer(const std::string &Runner) {
-  const char *Given = std::getenv("CBRIDGE_ANSWER_TIMEOUT");
-  double Seconds = Given ? std::atof(Given) : 0;
-  if (Seconds > 0 && Seconds < 1e9)
-    return std::chrono::nanoseconds(int64_t(Seconds * 1e9));
+  if (std::optional<std::chrono::nanoseconds> Told = toldAnswerTimeout())
+    return *Told;
   std::chrono::nanoseconds Longest = std::chrono::minutes(1);
   if (Expected<RunnerString> R = RunnerString::parse(Runner))
     for (const char *Key : {"timeout", "connect"})
@@ -169,6 +167,14 @@ void serve(InteractiveHost &Host, std::vector<ModelAdvisor> &Advisors,
 }
 
 } // namespace
+
+std::optional<std::chrono::nanoseconds> toldAnswerTimeout() {
+  const char *Given = std::getenv("CBRIDGE_ANSWER_TIMEOUT");
+  double Seconds = Given ? std::atof(Given) : 0;
+  if (Seconds > 0 && Seconds < 1e9)
+    return std::chrono::nanoseconds(int64_t(Seconds * 1e9));
+  return std::nullopt;
+}
 
 Expected<HostProcess>
 HostProcess::start(InteractiveHost &Host,

@@ -10,12 +10,17 @@
 #include "interactive/InteractiveHost.h"
 #include "os/File.h"
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <sys/types.h>
 
 namespace cbridge::driver {
+
+/// How long an answer of a model may take, if CBRIDGE_ANSWER_TIMEOUT says so.
+std::optional<std::chrono::nanoseconds> toldAnswerTimeout();
 
 /// How the model of one channel did.
 struct Report {

@@ -9,12 +9,10 @@
 #include "ClangProcess.h"
 #include "EndProcesses.h"
 #include "HostProcess.h"
+#include "PrivateFolder.h"
 #include "Spool.h"
 
 #include "os/FileSet.h"
-
-#include <cstdlib>
-#include <cstring>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,17 +23,6 @@ namespace {
 
 /// For a clang that has been told to end.
 constexpr std::chrono::seconds Grace(10);
-
-/// A directory of our own, removed at the end.
-class PrivateFolder {
-public:
-  PrivateFolder() : Made(os::makePrivateDirectory()) {}
-  ~PrivateFolder() {
-    if (Made)
-      os::removeDirectory(*Made);
-  }
-  const Expected<std::string> Made;
-};
 
 const char *nameOf(Kind K) { return Kinds[size_t(K)].Name; }
 std::string nameOf(const Advised &A) {
@@ -55,17 +42,11 @@ void addOptions(std::vector<std::string> &To, Kind K, const std::string &Base) {
                  Base});
 }
 
-/// Clang looks at its standard error, which is held back, for this.
-bool wantsColour() {
-  const char *Terminal = std::getenv("TERM"), *No = std::getenv("NO_COLOR");
-  return ::isatty(STDERR_FILENO) && Terminal &&
-         std::strcmp(Terminal, "dumb") != 0 && !(No && *No);
-}
-
 /// What clang prints, and how the models did.
 class Session {
 public:
-  Session(HostedRun &What, ClangProcess &Clang) : What(What), Clang(Clang) {}
+  Session(HostedRun &What, CaughtSignals &Signals, ClangProcess &Clang)
+      : What(What), Signals(Signals), Clang(Clang) {}
 
   /// Fails if there is no telling whether the compile was good.
   Status run(const std::string &Folder);
@@ -80,6 +61,7 @@ private:
   std::vector<std::string> runners() const;
 
   HostedRun &What;
+  CaughtSignals &Signals;
   ClangProcess &Clang;
   HeldOutput Out, Err;
   std::vector<Report> Reports;
@@ -98,7 +80,7 @@ Status Session::open(const std::string &Folder) {
   Expected<os::File> Input = makeNamelessFile(Folder);
   if (!Input)
     return Input.status();
-  Status S = spoolInput(*Input, Clang.signals());
+  Status S = spoolInput(*Input, Signals.file());
   What.LostStdin = !S.ok();
   Clang.handleSignals();
   return S;
@@ -118,7 +100,7 @@ Status Session::startClang(const std::string &Folder,
     addOptions(Arguments, What.Models[I].K, Host.base(I));
   Arguments.push_back("--end-no-unused-arguments");
   Arguments.insert(Arguments.end(), What.Plain.begin() + 1, What.Plain.end());
-  ClangProcess::Place Here = {Folder, Out.Far.get(), Err.Far.get()};
+  ClangProcess::Place Here = {Folder, Out.Far.get(), Err.Far.get(), {}};
   Status S = Clang.start(What.Clang, Arguments, &Here);
   Out.Far.close();
   Err.Far.close();
@@ -137,12 +119,12 @@ Status Session::watch(const HostProcess &Models) {
   os::FileSet Files;
   while (!Clang.ended()) {
     Files.clear();
-    Files.add(Clang.signals());
+    Files.add(Signals.file());
     Files.add(Models.file());
     for (HeldOutput *Each : {&Out, &Err})
       if (Each->file() >= 0)
         Files.add(Each->file());
-    Files.wait(Clang.nextStep());
+    Files.wait(Signals.nextStep());
     Clang.handleSignals();
     for (HeldOutput *Each : {&Out, &Err})
       if (Status S = Each->pump(); !S)
@@ -164,14 +146,14 @@ Status Session::run(const std::string &Folder) {
   Expected<HostProcess> Models = HostProcess::start(*Host, runners(), Folder);
   if (!Models)
     return Models.status();
-  if (Status S = open(Folder); !S || Clang.endedBySignalToUs())
+  if (Status S = open(Folder); !S || Signals.received())
     return S;
   if (Status S = startClang(Folder, *Host); !S)
     return S;
   Status Failure = watch(*Models);
   bool WasKilled = Clang.wasKilled();
   // A clang that has ended by itself has waited for its compilers.
-  bool Signalled = WasKilled || Clang.endedBySignalToUs();
+  bool Signalled = WasKilled || Signals.received();
   if (!Clang.ended() || Signalled)
     endAsking(Folder, Signalled);
   Clang.wait(Deadline::in(Grace));
@@ -223,14 +205,15 @@ HostedRun::Outcome Session::show() {
 
 Expected<HostedRun::Outcome> HostedRun::run() {
   // While it lives, a signal waits until nothing of ours is left.
-  ClangProcess Clang;
-  Session S(*this, Clang);
+  CaughtSignals Signals;
+  ClangProcess Clang(Signals);
+  Session S(*this, Signals, Clang);
   Status Failure;
   {
     PrivateFolder Folder;
     Failure = Folder.Made ? S.run(*Folder.Made) : Folder.Made.status();
   }
-  if (int Signal = Clang.endedBySignalToUs())
+  if (int Signal = Signals.received())
     dieBy(Signal);
   if (ReadsStdin && !LostStdin)
     ::lseek(STDIN_FILENO, 0, SEEK_SET);
@@ -238,7 +221,7 @@ Expected<HostedRun::Outcome> HostedRun::run() {
     Failure = S.judge();
   if (Failure.ok() && Clang.wasKilled()) // and not by us
     dieBy(WTERMSIG(Clang.waitStatus()));
-  Clang.letSignalsThrough();
+  Signals.letThrough();
   if (!Failure.ok())
     return Failure;
   return Clang.waitStatus() == 0 ? S.show() : Outcome();

@@ -4,10 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "BudgetRun.h"
 #include "ClangCall.h"
 #include "ClangProcess.h"
 #include "CommandLine.h"
 #include "HostedRun.h"
+#include "ModelVariants.h"
+#include "ObjectFile.h"
 #include "Spool.h"
 
 #include "shared/FindClang.h"
@@ -15,6 +18,7 @@
 
 #include <cbridge/RunnerString.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -39,6 +43,9 @@ Is clang 19, with models that take some of its decisions.
   --cbridge-inline=RUNNER    what to inline
   --cbridge-evict=RUNNER     which register to free (greedy register allocator)
   --cbridge-priority=RUNNER  which value gets its register first
+  --cbridge-budget=K         compile each source K ways, without a model and by
+                             K-1 variants of that which inlines, and keep the
+                             smallest object (1 to 64; default: 1, by the model)
   --cbridge-help             print this text; --help prints clang's
   --cbridge-version          print the versions, and what is used
 
@@ -48,7 +55,7 @@ clang, and one line on standard error says why.
 
 Environment:
   CBRIDGE_INLINE_MODEL, CBRIDGE_EVICT_MODEL, CBRIDGE_PRIORITY_MODEL
-                   as the options, which count more
+  CBRIDGE_BUDGET   as the options, which count more
   CBRIDGE_DISABLE  1: plain clang, whatever the options say
   CBRIDGE_CLANG    the clang to run (default: clang-19, clang++-19)
   CBRIDGE_ANSWER_TIMEOUT
@@ -127,6 +134,7 @@ int printVersion(const CommandLine &Line) {
                 Line.Disabled || Line.model(Each.K).empty()
                     ? "none"
                     : Line.model(Each.K).c_str());
+  std::printf("budget: %u\n", Line.Disabled ? 1 : Line.Budget);
   return std::fflush(stdout) == 0 ? 0 : fail("cannot write");
 }
 
@@ -152,13 +160,14 @@ int execPlain(HostedRun &Run) {
 /// without them. What users see is plain clang's, its crashes, too.
 int runPlain(const HostedRun &Run, const std::string &Models) {
   setVariable(Kinds[size_t(Kind::Inline)], "");
-  ClangProcess Plain;
+  CaughtSignals Signals;
+  ClangProcess Plain(Signals);
   if (Status S = Plain.start(Run.Clang, Run.Plain); !S)
     return fail(S.message());
   Plain.wait(Deadline::never());
-  if (int Signal = Plain.endedBySignalToUs())
+  if (int Signal = Signals.received())
     dieBy(Signal);
-  Plain.letSignalsThrough();
+  Signals.letThrough();
   if (WIFSIGNALED(Plain.waitStatus()))
     dieBy(WTERMSIG(Plain.waitStatus()));
   if (Plain.waitStatus() == 0)
@@ -197,6 +206,33 @@ std::vector<Advised> advisors(CommandLine &Line, const ClangCall &Call) {
   return Models;
 }
 
+/// Several compiles, if this call is one of which the smallest object can be
+/// kept.
+std::optional<BudgetRun> budgetRun(const HostedRun &Run,
+                                   const CommandLine &Line,
+                                   const ClangCall &Call) {
+  const std::string &Model = Line.model(Kind::Inline);
+  // A model that records is to be asked once about each decision.
+  if (Line.Budget == 1 || Run.Options.empty() || !Run.Models.empty() ||
+      !Call.Optimizes || !Call.OnlyMakesObjects || Call.ReadsStdin ||
+      RunnerString::parse(Model)->has("record"))
+    return std::nullopt;
+  std::optional<InnerCommand> Command = InnerCommand::ask(Run.Plain);
+  if (!Command || !canBeReplaced(Command->Object))
+    return std::nullopt;
+  size_t Ways = Line.Budget;
+  if (Ways > 2 && !hasVariants(Model))
+    Ways = 2; // the others would be the same as the second
+  return BudgetRun{std::move(*Command), Run.Options, Model, Ways};
+}
+
+/// What users see of a run that came to an end.
+int tell(const HostedRun::Outcome &Outcome) {
+  for (const std::string &Note : Outcome.Notes)
+    say(Note);
+  return Outcome.Shown ? 0 : 1;
+}
+
 /// Clang with models, and without them if that fails.
 int runWithModels(HostedRun Run, const CommandLine &Line) {
   Expected<HostedRun::Outcome> Outcome = Run.run();
@@ -214,9 +250,7 @@ int runWithModels(HostedRun Run, const CommandLine &Line) {
   }
   if (!Outcome->Succeeded)
     return runPlain(Run, modelsOf(Run, Line));
-  for (const std::string &Note : Outcome->Notes)
-    say(Note);
-  return Outcome->Shown ? 0 : 1;
+  return tell(*Outcome);
 }
 
 /// Whether what we have taken for clang has started us again.
@@ -266,6 +300,9 @@ int run(CommandLine Line) {
     }
   if (Run.ReadsStdin && !canReadInput())
     return execPlain(Run);
+  if (std::optional<BudgetRun> Several = budgetRun(Run, Line, Call))
+    if (Expected<HostedRun::Outcome> Outcome = Several->run())
+      return Outcome->Succeeded ? tell(*Outcome) : execPlain(Run);
   return runWithModels(std::move(Run), Line);
 }
 

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -20,20 +22,6 @@ namespace cbridge::driver {
 namespace {
 
 constexpr size_t ChunkSize = size_t(64) << 10;
-
-Status writeAll(int To, Bytes Rest) {
-  while (!Rest.empty()) {
-    os::Transfer T = os::writeSome(To, {&Rest, 1});
-    if (T.Kind == os::Transfer::WouldBlock) { // ours may be anybody's pipe
-      os::waitWritable(To, Deadline::never());
-      continue;
-    }
-    if (T.Kind != os::Transfer::Done)
-      return os::lastError("cannot write");
-    Rest = Rest.subspan(T.Size, Rest.size() - T.Size);
-  }
-  return Status();
-}
 
 /// Copies until From ends; false in Ended if it has nothing at the moment.
 Status copy(int From, int To, bool &Ended) {
@@ -51,6 +39,26 @@ Status copy(int From, int To, bool &Ended) {
 }
 
 } // namespace
+
+bool wantsColour() {
+  const char *Terminal = std::getenv("TERM"), *No = std::getenv("NO_COLOR");
+  return ::isatty(STDERR_FILENO) && Terminal &&
+         std::strcmp(Terminal, "dumb") != 0 && !(No && *No);
+}
+
+Status writeAll(int To, Bytes Rest) {
+  while (!Rest.empty()) {
+    os::Transfer T = os::writeSome(To, {&Rest, 1});
+    if (T.Kind == os::Transfer::WouldBlock) { // ours may be anybody's pipe
+      os::waitWritable(To, Deadline::never());
+      continue;
+    }
+    if (T.Kind != os::Transfer::Done)
+      return os::lastError("cannot write");
+    Rest = Rest.subspan(T.Size, Rest.size() - T.Size);
+  }
+  return Status();
+}
 
 Expected<os::File> makeNamelessFile(const std::string &Folder) {
   std::string Path = Folder + "/spool";
@@ -91,6 +99,24 @@ Status HeldOutput::copyTo(int To) {
     return os::lastError("the compiler's output");
   bool Ended = false;
   return copy(Store.get(), To, Ended);
+}
+
+std::string HeldOutput::lineWith(std::string_view Start,
+                                 std::string_view Text) const {
+  std::string All;
+  char Chunk[4096];
+  for (ssize_t Size = 1; Size > 0;) {
+    Size = ::pread(Store.get(), Chunk, sizeof(Chunk), off_t(All.size()));
+    All.append(Chunk, Size > 0 ? size_t(Size) : 0);
+  }
+  std::string_view Rest = All;
+  while (!Rest.empty()) {
+    std::string_view Line = Rest.substr(0, Rest.find('\n'));
+    Rest.remove_prefix(std::min(Line.size() + 1, Rest.size()));
+    if (Line.substr(0, Start.size()) == Start && Line.find(Text) != Line.npos)
+      return std::string(Line.substr(Start.size()));
+  }
+  return "";
 }
 
 bool isUsedUpOnce(const std::string &Path) {

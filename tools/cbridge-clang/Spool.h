@@ -9,6 +9,8 @@
 
 #include "os/File.h"
 
+#include <string_view>
+
 namespace cbridge::driver {
 
 /// What a child writes, held back in a file without a name. The child sees a
@@ -26,11 +28,18 @@ public:
   Status pump();
   /// Writes all of it to a file.
   Status copyTo(int To);
+  /// The rest of the first line that starts so and has a text in it; empty:
+  /// there is none.
+  std::string lineWith(std::string_view Start, std::string_view Text) const;
 
 private:
   os::File Near, Store;
 };
 
+/// Whether clang would colour what it prints, were it not held back.
+bool wantsColour();
+/// Writes all, whatever it takes.
+Status writeAll(int To, Bytes Rest);
 /// A new file that nobody has to remove.
 Expected<os::File> makeNamelessFile(const std::string &Folder);
 /// Whether this is a pipe or device, of which a second clang would get

@@ -1,0 +1,287 @@
+//===- BudgetRun.cpp - The smallest of several compiles -------------------===//
+//
+// Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "BudgetRun.h"
+
+#include "ClangProcess.h"
+#include "EndProcesses.h"
+#include "HostProcess.h"
+#include "ObjectFile.h"
+#include "PrivateFolder.h"
+#include "Spool.h"
+
+#include "os/FileSet.h"
+
+#include <memory>
+
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace cbridge::driver {
+
+namespace {
+
+using Clock = Deadline::Clock;
+
+/// For clangs that have been told to end.
+constexpr std::chrono::seconds Grace(10);
+/// How long a way may take, beyond a multiple of what plain clang took: only a
+/// model that never comes back takes so long.
+constexpr std::chrono::minutes Patience(1);
+constexpr int PatienceFactor = 20;
+
+size_t coreCount() {
+  cpu_set_t Ours;
+  return ::sched_getaffinity(0, sizeof(Ours), &Ours) == 0
+             ? size_t(CPU_COUNT(&Ours))
+             : 1;
+}
+
+/// One compile; 0 is plain clang's.
+struct Way {
+  Way(size_t Index, CaughtSignals &Signals) : Index(Index), Clang(Signals) {}
+  bool isPlain() const { return Index == 0; }
+
+  const size_t Index;
+  ClangProcess Clang;
+  HeldOutput Out, Err;
+  Clock::time_point Began = Clock::now();
+  Deadline Until = Deadline::never();
+  uint64_t Size = 0; ///< of its object, once it is known
+};
+
+class Race {
+public:
+  Race(const BudgetRun &What, CaughtSignals &Signals, std::string Folder)
+      : What(What), Signals(Signals), Folder(std::move(Folder)) {}
+
+  /// Until all ways have ended, or there is no use in waiting for that.
+  Status run();
+  /// How plain clang ended.
+  std::optional<int> PlainStatus;
+  /// None, if no clang succeeded.
+  std::unique_ptr<Way> Best;
+  /// Why no model was a candidate; empty: one was.
+  std::string note() const { return Candidates == 0 ? WhyNone : ""; }
+  std::string object(const Way &Of) const {
+    return Folder + "/" + std::to_string(Of.Index) + ".o";
+  }
+
+private:
+  Status start(size_t Index);
+  void step();
+  void stop(int Signal);
+  void finish(std::unique_ptr<Way> W);
+  /// Whether its object may be kept; else why not.
+  Status judge(Way &W);
+
+  const BudgetRun &What;
+  CaughtSignals &Signals;
+  const std::string Folder;
+  std::vector<std::unique_ptr<Way>> Running;
+  std::chrono::nanoseconds Longest{0}; // 0: unknown
+  bool Stopped = false;
+  Status Failure;
+  size_t Candidates = 0;
+  std::string WhyNone;
+};
+
+Status Race::start(size_t Index) {
+  auto W = std::make_unique<Way>(Index, Signals);
+  for (HeldOutput *Each : {&W->Out, &W->Err}) {
+    Expected<HeldOutput> Made = HeldOutput::open(Folder);
+    if (!Made)
+      return Made.status();
+    *Each = std::move(*Made);
+  }
+  ClangProcess::Place Here = {Folder, W->Out.Far.get(), W->Err.Far.get(), {}};
+  if (!W->isPlain())
+    Here.Variant = Index - 1;
+  if (Longest.count() != 0)
+    W->Until = Deadline::in(Longest);
+  Status S = W->Clang.start(
+      What.Command.Words[0],
+      W->isPlain() ? What.Command.plain(object(*W))
+                   : What.Command.variant(object(*W), What.Options),
+      &Here);
+  W->Out.Far.close();
+  W->Err.Far.close();
+  if (S.ok())
+    Running.push_back(std::move(W));
+  return S;
+}
+
+void Race::stop(int Signal) {
+  Stopped = true;
+  for (const std::unique_ptr<Way> &W : Running) {
+    W->Clang.send(Signal);
+    W->Until = W->Until & Deadline::in(Grace);
+  }
+}
+
+Status Race::judge(Way &W) {
+  auto Failed = [&](const std::string &Why) {
+    return Status::error(StatusCode::ModelError, Why);
+  };
+  const std::string Fault =
+      "clang failed with inline model '" + What.Model + "'; compiled without";
+  if (W.Clang.waitStatus() != 0)
+    return Failed(Fault);
+  Expected<uint64_t> Size = loadedBytesOf(object(W));
+  if (!Size)
+    return W.isPlain() ? Size.status() : Failed(Fault);
+  W.Size = *Size;
+  if (W.isPlain())
+    return Status();
+  // The plugin tells so if the model did not decide all.
+  std::string Told = W.Err.lineWith("cbridge: ", "; LLVM's own heuristic");
+  return Told.empty() ? Status() : Failed(Told);
+}
+
+void Race::finish(std::unique_ptr<Way> W) {
+  Status Why = judge(*W);
+  if (W->isPlain()) {
+    PlainStatus = W->Clang.waitStatus();
+    Longest = toldAnswerTimeout().value_or(Patience) +
+              PatienceFactor * (Clock::now() - W->Began);
+    for (const std::unique_ptr<Way> &Other : Running)
+      Other->Until = Other->Until & Deadline::in(Longest);
+    if (!Why.ok())
+      stop(SIGKILL);
+    if (PlainStatus == 0 && Failure.ok())
+      Failure = Why; // there is nothing to compare with
+  } else if (Why.ok()) {
+    ++Candidates;
+  } else if (WhyNone.empty() || W->Index == 1) {
+    WhyNone = Why.message();
+  }
+  bool IsBetter =
+      Why.ok() && (!Best || W->Size < Best->Size ||
+                   (W->Size == Best->Size && W->Index < Best->Index));
+  if (IsBetter)
+    std::swap(W, Best);
+  if (W)
+    ::unlink(object(*W).c_str());
+}
+
+/// Waits for something to happen.
+void Race::step() {
+  os::FileSet Files;
+  Files.add(Signals.file());
+  Deadline Until = Signals.nextStep();
+  for (const std::unique_ptr<Way> &W : Running) {
+    Until = Until & W->Until;
+    for (HeldOutput *Each : {&W->Out, &W->Err})
+      if (Each->file() >= 0)
+        Files.add(Each->file());
+  }
+  Files.wait(Until);
+  if (int Signal = Signals.take())
+    stop(Signal);
+  else if (Signals.received() && !Stopped)
+    stop(0); // a terminal has told them
+  std::vector<std::unique_ptr<Way>> Ended;
+  for (size_t I = 0; I < Running.size();) {
+    Way &W = *Running[I];
+    W.Clang.reap();
+    for (HeldOutput *Each : {&W.Out, &W.Err})
+      if (Status S = Each->pump(); !S)
+        W.Clang.send(SIGKILL); // nobody would see what it prints
+    if (W.Until.passed()) {
+      W.Clang.send(SIGKILL);
+      W.Until = Deadline::never();
+    }
+    if (!W.Clang.ended()) {
+      ++I;
+      continue;
+    }
+    Ended.push_back(std::move(Running[I]));
+    Running.erase(Running.begin() + ptrdiff_t(I));
+  }
+  for (std::unique_ptr<Way> &W : Ended)
+    finish(std::move(W));
+}
+
+Status Race::run() {
+  Expected<InteractiveHost> Nobody = InteractiveHost::open({});
+  if (!Nobody)
+    return Nobody.status();
+  // It cleans up after us, should we be killed.
+  Expected<HostProcess> Guard = HostProcess::start(*Nobody, {}, Folder);
+  if (!Guard)
+    return Guard.status();
+  size_t Next = 0, Cores = coreCount();
+  for (;;) {
+    while (!Stopped && Next < What.Ways && Running.size() < Cores)
+      if (Failure = start(Next++); !Failure.ok())
+        stop(SIGKILL);
+    if (Running.empty())
+      break;
+    step();
+  }
+  if (Stopped) // models may have started others
+    endAsking(Folder, /*SignalledAlready=*/true);
+  return Failure;
+}
+
+/// What the winner printed, and clang about its command line.
+HostedRun::Outcome show(const BudgetRun &What, Way &Winner) {
+  HostedRun::Outcome Good;
+  Good.Succeeded = true;
+  const std::string &Warnings = What.Command.Warnings;
+  for (const Status &S :
+       {writeAll(STDERR_FILENO,
+                 {reinterpret_cast<const unsigned char *>(Warnings.data()),
+                  Warnings.size()}),
+        Winner.Out.copyTo(STDOUT_FILENO), Winner.Err.copyTo(STDERR_FILENO)})
+    if (!S.ok()) {
+      Good.Shown = false;
+      Good.Notes.push_back(S.message());
+    }
+  return Good;
+}
+
+} // namespace
+
+Expected<HostedRun::Outcome> BudgetRun::run() {
+  // While it lives, a signal waits until nothing of ours is left.
+  CaughtSignals Signals;
+  std::unique_ptr<Way> Winner;
+  std::optional<int> PlainStatus;
+  std::string Note;
+  Status Failure;
+  {
+    PrivateFolder Folder;
+    if (!Folder.Made)
+      return Folder.Made.status();
+    Race R(*this, Signals, *Folder.Made);
+    Failure = R.run();
+    Signals.take(); // the last word
+    if (Failure.ok() && !Signals.received() && R.Best && R.PlainStatus == 0)
+      Failure = replaceFile(R.object(*R.Best), Command.Object);
+    Winner = std::move(R.Best);
+    PlainStatus = R.PlainStatus;
+    Note = R.note();
+  }
+  if (int Signal = Signals.received())
+    dieBy(Signal);
+  // Plain clang may have had too little memory, but only beside others.
+  if (PlainStatus && WIFSIGNALED(*PlainStatus) &&
+      isEnding(WTERMSIG(*PlainStatus)))
+    dieBy(WTERMSIG(*PlainStatus));
+  Signals.letThrough();
+  if (!Failure.ok())
+    return Failure;
+  if (PlainStatus != 0)
+    return HostedRun::Outcome();
+  HostedRun::Outcome Good = show(*this, *Winner);
+  if (!Note.empty())
+    Good.Notes.push_back(Note);
+  return Good;
+}
+
+} // namespace cbridge::driver
