@@ -51,7 +51,7 @@ class CompileWorker:
     """One process. Use it from one thread at a time; `close` from any."""
 
     def __init__(self, plugins: Sequence[str | os.PathLike[str]] = ()) -> None:
-        self._command = [str(find()), *map(os.fspath, plugins)]
+        self._command = [str(find()), *(os.fspath(plugin) for plugin in plugins)]
         self._process: subprocess.Popen[str] | None = None
         self._closed = False
         self._lock = threading.Lock()
