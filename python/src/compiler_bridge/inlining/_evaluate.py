@@ -21,7 +21,7 @@ from ..spec import TensorSpec
 
 DECISION = TensorSpec("inlining_decision", "int64", (1,))
 CALLER, CALLEE = "caller_name", "callee_name"
-_KEYS = (TensorSpec(CALLER, "str", (1,)), TensorSpec(CALLEE, "str", (1,)))
+KEYS = (TensorSpec(CALLER, "str", (1,)), TensorSpec(CALLEE, "str", (1,)))
 
 Pair = tuple[str, str]
 """A caller and a callee: all calls of one by the other are decided alike."""
@@ -204,7 +204,7 @@ class Evaluator:
 
 def write_decisions(file: Path, context: str, decisions: Mapping[Pair, int]) -> None:
     """For `replay:FILE?key=caller_name,callee_name`."""
-    with log.LogWriter(file, _KEYS, DECISION) as writer:
+    with log.LogWriter(file, KEYS, DECISION) as writer:
         for (caller, callee), decision in decisions.items():
             writer.write(context, {CALLER: caller, CALLEE: callee}, {DECISION.name: decision})
 

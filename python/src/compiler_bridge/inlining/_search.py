@@ -19,6 +19,8 @@ from ._evaluate import CompileFailed, Evaluation, Pair
 _UNWIND_ENTRY = 24
 # How many pairs of decisions are tried at a function, each time when nothing else is left to try.
 _COMBINATIONS = 3
+# More moves are not tried at once.
+_MOST = 1 << 16
 
 Move = tuple[tuple[Pair, int], ...]
 """Decisions that are changed together, in order."""
@@ -160,6 +162,8 @@ class _Climb:
         self._now = majority(self._here)
         self._tried: set[Move] = set()
         """Since their surroundings changed last."""
+        self._most = _MOST
+        """How many moves are tried at once."""
         self._extremes = [1, 0]
         """Decisions that have not yet been tried on all pairs."""
         self._saved: dict[Pair, tuple[int, float]] = {}
@@ -182,9 +186,13 @@ class _Climb:
         chosen = self._choose()
         if not chosen:
             return False
-        self._tried.update(chosen)
         wanted = self._with(chosen)
         result = self._trail.evaluate(wanted)
+        if result is None and len(chosen) > 1:
+            self._most = len(chosen) // 2  # one of them is to blame
+            return True
+        self._tried.update(chosen)
+        self._most = min(2 * self._most, _MOST)
         if result is None:
             return True
         saved = {
@@ -247,10 +255,10 @@ class _Climb:
             waiting = [move for move in moves if move and move not in self._tried]
             self._chance.shuffle(waiting)
             taken: set[str] = set()
-            chosen = {}
+            chosen: dict[Move, set[str]] = {}
             for move in waiting:
                 touched = set().union(*(_containing(pair, into) for pair, _ in move))
-                if not touched & taken:
+                if len(chosen) < self._most and not touched & taken:
                     taken |= touched
                     chosen[move] = touched
             if chosen:
