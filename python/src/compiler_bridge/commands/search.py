@@ -16,6 +16,7 @@ from .._compile_worker import WorkerError
 from .._progress import Progress
 from .._workers import cores
 from ..corpus import Corpus, CorpusError
+from ..errors import BridgeError
 from ..inlining._corpus import METRICS, CorpusResult, CorpusSearch, SearchError
 from ..inlining._evaluate import Evaluator
 from ..inlining._search import HillClimbing, RandomFlips
@@ -173,7 +174,7 @@ def _search(arguments: argparse.Namespace) -> int:
     try:
         with interrupted_by_sigterm():
             return _searched(arguments)
-    except (ScoreError, CorpusError, SearchError, WorkerError) as error:
+    except (BridgeError, CorpusError, ScoreError, SearchError, WorkerError) as error:
         print(f"cbridge: {error}", file=sys.stderr)
         return TROUBLE
     except KeyboardInterrupt:

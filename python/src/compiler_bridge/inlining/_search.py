@@ -164,8 +164,6 @@ class _Climb:
         """Since their surroundings changed last."""
         self._most = _MOST
         """How many moves are tried at once."""
-        self._extremes = [1, 0]
-        """Decisions that have not yet been tried on all pairs."""
         self._saved: dict[Pair, tuple[int, float]] = {}
         """What a decision on a pair saved when it was tried last, in bytes."""
 
@@ -252,12 +250,17 @@ class _Climb:
             if inlined:
                 into[callee].add(caller)
         for moves in self._moves():
-            waiting = [move for move in moves if move and move not in self._tried]
+            waiting = [
+                (move, set().union(*(_containing(pair, into) for pair, _ in move)))
+                for move in moves
+                if move and move not in self._tried
+            ]
+            # Those that touch little come first, so that more can be tried at once.
             self._chance.shuffle(waiting)
+            waiting.sort(key=lambda each: len(each[1]))
             taken: set[str] = set()
             chosen: dict[Move, set[str]] = {}
-            for move in waiting:
-                touched = set().union(*(_containing(pair, into) for pair, _ in move))
+            for move, touched in waiting:
                 if len(chosen) < self._most and not touched & taken:
                     taken |= touched
                     chosen[move] = touched
@@ -268,10 +271,6 @@ class _Climb:
     def _moves(self) -> Iterator[list[Move]]:
         """Kinds of moves: each if there is nothing left of those before it."""
         now = sorted(self._now.items())
-        # At first, all of a part of the module that has no calls to other parts.
-        while self._extremes:
-            value = self._extremes.pop()
-            yield [_all_to(value, part, self._now) for part in _parts(self._now)]
         yield [((pair, 1 - decision),) for pair, decision in now]
         # A function that is inlined everywhere may vanish; one that nowhere is, is there once.
         of_callee: dict[str, list[Pair]] = defaultdict(list)
@@ -300,23 +299,6 @@ class _Climb:
 
 def _all_to(value: int, pairs: Sequence[Pair], now: Mapping[Pair, int]) -> Move:
     return tuple((pair, value) for pair in pairs if now[pair] != value)
-
-
-def _parts(pairs: Collection[Pair]) -> list[list[Pair]]:
-    """Pairs of which none has a function in common with those of another part."""
-    parent: dict[str, str] = {}
-
-    def root(name: str) -> str:
-        while parent.setdefault(name, name) != name:
-            parent[name] = name = parent[parent[name]]
-        return name
-
-    for caller, callee in pairs:
-        parent[root(caller)] = root(callee)
-    parts: dict[str, list[Pair]] = defaultdict(list)
-    for pair in sorted(pairs):
-        parts[root(pair[0])].append(pair)
-    return list(parts.values())
 
 
 def _containing(pair: Pair, into: Mapping[str, set[str]]) -> set[str]:
