@@ -78,7 +78,7 @@ class HillClimbing:
         """With `start`, also from these decisions, if they are better than LLVM's."""
         trail = _Trail(self._evaluator, self._features, self._budget, self._metric, module)
         climb = _Climb(trail, random.Random(f"{self._seed} {module.name}"))
-        if start:
+        if start and trail.left:
             climb.jump(start)
         while trail.left and climb.step():
             pass
