@@ -55,9 +55,12 @@ INSIDE = {
 # Folders beside src/: the layers, and folders of their own kind, that each may include.
 BESIDE = {
     "compilers/llvm/interactive": {"core", "os", "log"},
+    "compilers/llvm/worker": {"core", "os"},
     "tools/cbridge-clang": {"os", "interactive", "shared"},
     "tools/shared": {"os", "shared"},
 }
+# Those of them that are about LLVM.
+WITH_LLVM = {"compilers/llvm/worker"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"][^>"]*[>"])')
 
@@ -137,7 +140,7 @@ def check_beside() -> Iterator[str]:
                 first, slash, _ = name[1:-1].partition("/")
                 if name[0] == '"' and slash and first not in allowed:
                     yield f"{file.relative_to(ROOT)}:{number}: {folder} may not include {name}"
-                if name.startswith("<llvm"):
+                if name.startswith(("<llvm", "<clang")) and folder not in WITH_LLVM:
                     yield f"{file.relative_to(ROOT)}:{number}: {folder} knows nothing of {name}"
 
 

@@ -29,6 +29,7 @@ const std::vector<PythonCommand> PythonCommands = {
     {"inspect", "show what is in an ONNX model"},
     {"new-model", "write a random ONNX model for a signature"},
     {"score", "compare what policies make of a corpus"},
+    {"search", "look for the best decisions of each module"},
     {"verify", "compare what engines make of an ONNX model"},
 };
 

@@ -79,12 +79,11 @@ bool runClang(const CompileTask &Task, int Object) {
 
 std::string failureOf(int Status) {
   if (WIFSIGNALED(Status))
-    return std::string("ended by signal ") +
-           std::to_string(WTERMSIG(Status)) + " (" +
-           ::strsignal(WTERMSIG(Status)) + ")";
-  return WEXITSTATUS(Status) ? "exit status " +
-                                   std::to_string(WEXITSTATUS(Status))
-                             : "";
+    return std::string("ended by signal ") + std::to_string(WTERMSIG(Status)) +
+           " (" + ::strsignal(WTERMSIG(Status)) + ")";
+  return WEXITSTATUS(Status)
+             ? "exit status " + std::to_string(WEXITSTATUS(Status))
+             : "";
 }
 
 } // namespace
@@ -110,8 +109,8 @@ CompileResult compile(const CompileTask &Task, int Object, int Printed,
     runChild(Task, Object, Printed, Parent);
 
   os::File Ended(int(::syscall(SYS_pidfd_open, Child, 0)));
-  Deadline Until = Deadline::in(std::chrono::milliseconds(
-      static_cast<int64_t>(Task.Seconds * 1000)));
+  Deadline Until = Deadline::in(
+      std::chrono::milliseconds(static_cast<int64_t>(Task.Seconds * 1000)));
   // The owner writes no next task before this one is answered.
   struct pollfd Watched[] = {{Ended.get(), POLLIN, 0}, {Owner, 0, 0}};
   int Ready;

@@ -63,14 +63,11 @@ private:
   os::File File;
 };
 
-llvm::Expected<CompileTask> parseTask(llvm::StringRef Line,
-                                      std::string &Keep) {
+llvm::Expected<CompileTask> parseTask(llvm::StringRef Line, std::string &Keep) {
   llvm::Expected<json::Value> Parsed = json::parse(Line);
   if (!Parsed)
     return Parsed.takeError();
-  auto Wrong = [](const char *What) {
-    return llvm::createStringError(What);
-  };
+  auto Wrong = [](const char *What) { return llvm::createStringError(What); };
   const json::Object *Top = Parsed->getAsObject();
   const json::Array *Arguments = Top ? Top->getArray("arguments") : nullptr;
   if (!Arguments)

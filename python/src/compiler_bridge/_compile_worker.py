@@ -6,21 +6,24 @@ import contextlib
 import json
 import os
 import queue
+import select
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ._children import Stopped
-from .errors import BridgeError
 
 _PROGRAM = "cbridge-compile-worker"
-# How much longer than a compile may take its answer may.
+# How much longer than the compile its answer may take.
 _GRACE = 10.0
+# The worker's exit status if it cannot start.
+_UNUSABLE = 2
 
 
-class WorkerError(BridgeError):
+class WorkerError(Exception):
     """There is no worker, or it does not answer."""
 
 
@@ -48,7 +51,7 @@ class CompileWorker:
     """One process. Use it from one thread at a time; `close` from any."""
 
     def __init__(self, plugins: Sequence[str | os.PathLike[str]] = ()) -> None:
-        self._command = [str(find()), *map(os.fspath, plugins)]
+        self._command = [str(find()), *(os.fspath(plugin) for plugin in plugins)]
         self._process: subprocess.Popen[str] | None = None
         self._closed = False
         self._lock = threading.Lock()
@@ -70,26 +73,33 @@ class CompileWorker:
         }
         if object_file is not None:
             task["object"] = os.fspath(object_file)
-        answer = self._ask(json.dumps(task) + "\n")
+        answer = self._ask(json.dumps(task) + "\n", timeout + _GRACE)
         if answer is None:
             if self._closed:
                 raise Stopped
             return Compiled(failure="the compile worker ended")
         return Compiled(**answer)
 
-    def _ask(self, line: str) -> dict[str, object] | None:
+    def _ask(self, line: str, timeout: float) -> dict[str, Any] | None:
         process = self._running()
-        assert process.stdin and process.stdout
+        assert process.stdin
+        assert process.stdout
         try:
             process.stdin.write(line)
             process.stdin.flush()
-            if answer := process.stdout.readline():
-                found: dict[str, object] = json.loads(answer)
-                return found
-        except (OSError, ValueError):
+            # A line per task: nothing is read that poll would not see.
+            poll = select.poll()
+            poll.register(process.stdout, select.POLLIN)
+            if poll.poll(timeout * 1000):
+                if answer := process.stdout.readline():
+                    found: dict[str, Any] = json.loads(answer)
+                    return found
+                process.wait(_GRACE)
+        except (OSError, ValueError, subprocess.TimeoutExpired):
             pass
-        # It has ended, or been killed; the next compile starts another.
-        self._end(process)
+        # It has ended, been killed, or hangs; the next compile starts another.
+        if self._end(process) == _UNUSABLE and not self._closed:
+            raise WorkerError(f"{self._command[0]} cannot start; see above")
         return None
 
     def _running(self) -> subprocess.Popen[str]:
@@ -106,13 +116,11 @@ class CompileWorker:
                 )
             return self._process
 
-    def _end(self, process: subprocess.Popen[str]) -> None:
+    def _end(self, process: subprocess.Popen[str]) -> int:
         with self._lock:
-            process.kill()
-            with contextlib.suppress(OSError, ValueError):  # also if it was closed meanwhile
-                process.communicate()
             if self._process is process:
                 self._process = None
+        return _end(process)
 
     def interrupt(self) -> None:
         """Ends the compile at hand, which then has failed. From any thread."""
@@ -125,14 +133,20 @@ class CompileWorker:
         with self._lock:
             self._closed = True
             process, self._process = self._process, None
-            if process:
-                process.kill()
         if process:
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                with contextlib.suppress(OSError, ValueError):
-                    assert pipe
-                    pipe.close()
+            _end(process)
+
+
+def _end(process: subprocess.Popen[str]) -> int:
+    """Its exit status. Two threads may do this at a time."""
+    assert process.stdin
+    assert process.stdout
+    process.kill()
+    status = process.wait()
+    for stream in (process.stdin, process.stdout):
+        with contextlib.suppress(OSError):  # what was not written yet
+            stream.close()
+    return status
 
 
 class CompileWorkers:

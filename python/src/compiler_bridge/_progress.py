@@ -31,7 +31,7 @@ class Progress:
         if self._terminal:
             self._draw(note)
         else:
-            print(self._state(), file=self._stream, flush=True)
+            print(f"{self._state()} {note}".rstrip(), file=self._stream, flush=True)
 
     def clear(self) -> None:
         """Makes room for a line of text."""

@@ -10,15 +10,22 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from types import FrameType
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from ._children import Children, Stopped
+from ._children import Stopped
 from ._progress import Progress
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 # How long Ctrl-C may wait.
 _ATTENTION = 0.2
+
+
+class Stoppable(Protocol):
+    """Processes that threads wait for: `Children`, `CompileWorkers`."""
+
+    def stopping(self) -> contextlib.AbstractContextManager[None]:
+        """Ends them, and starts no more for as long as this lasts."""
 
 
 def cores() -> int:
@@ -29,7 +36,7 @@ def for_each(
     items: Sequence[Item],
     work: Callable[[Item], Result],
     jobs: int,
-    children: Children,
+    children: Stoppable,
     progress: Progress | None = None,
 ) -> Iterator[Result]:
     """Works on all items, on so many threads, and gives the results in order, each as soon as those

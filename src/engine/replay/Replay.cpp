@@ -67,11 +67,10 @@ Scheme replayScheme() {
             if (R.has("key") && R.has("match"))
               return R.errorAt("match", "key= says how decisions are found");
             Expected<std::shared_ptr<RecordedDecisions>> Log =
-                R.has("key")
-                    ? RecordedDecisions::loadByKey(R.target(), Sig,
-                                                   namesIn(R.option("key")))
-                    : RecordedDecisions::load(R.target(), Sig,
-                                              *Match == "features");
+                R.has("key") ? RecordedDecisions::loadByKey(
+                                   R.target(), Sig, namesIn(R.option("key")))
+                             : RecordedDecisions::load(R.target(), Sig,
+                                                       *Match == "features");
             if (!Log)
               return Log.status();
             return EngineSource([Log = *Log, Sig] {

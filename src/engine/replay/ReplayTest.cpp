@@ -181,6 +181,112 @@ TEST(ReplayTest, AnotherSignatureAbstainsByName) {
             std::string::npos);
 }
 
+TEST(ReplayTest, FoundByKey) {
+  TemporaryFolder Folder;
+  record(Folder.Path, {"f", "g"}, 3);
+  Expected<Model> M =
+      Model::open("replay:" + Folder.Path + "?key=x", oneNumber());
+  ASSERT_TRUE(M) << M.status().toString();
+  MLModelRunner R = M->runner();
+  // In any order, and as often as asked.
+  EXPECT_EQ(failure(R, "f", 2), "decided 12");
+  EXPECT_EQ(failure(R, "f", 0), "decided 10");
+  EXPECT_EQ(failure(R, "f", 2), "decided 12");
+  EXPECT_EQ(failure(R, "g", 1), "decided 11");
+}
+
+TEST(ReplayTest, ByKeyWhatIsNotThereIsThePasss) {
+  TemporaryFolder Folder;
+  record(Folder.Path, {"f"}, 2);
+  std::string Log = findLogs(Folder.Path)->at(0);
+  Expected<Model> M = Model::open("replay:" + Log + "?key=x", oneNumber());
+  ASSERT_TRUE(M);
+  MLModelRunner R = M->runner();
+  auto Ask = [&](const char *Context, int X) {
+    R.switchContext(Context);
+    R.populateFeatures(std::pair{"x", X});
+    return R.evaluate<int64_t>().status();
+  };
+  for (auto [Context, X] : {std::pair{"f", 2}, std::pair{"h", 0}}) {
+    Status S = Ask(Context, X);
+    EXPECT_EQ(S.code(), StatusCode::Abstained);
+    EXPECT_EQ(S.message(),
+              Log + ": no record of context '" + Context + "' has these keys");
+  }
+  R.switchContext("f");
+  R.populateFeatures(std::pair{"x", 7});
+  EXPECT_EQ(R.evaluateOr<int64_t>([] { return 99; }), 99);
+  EXPECT_TRUE(Ask("f", 1).ok()); // it goes on
+  EXPECT_TRUE(M->whyNot().ok());
+}
+
+TEST(ReplayTest, KeysAreSomeOfTheFeatures) {
+  using Strings = std::vector<std::string>;
+  TemporaryFolder Folder;
+  auto Ask = [](MLModelRunner &R, int X, const Strings &Names) {
+    R.populateFeatures(std::pair{"x", X},
+                       std::pair{"rows", std::vector<float>()},
+                       std::pair{"names", Names});
+  };
+  {
+    Expected<Model> M =
+        Model::open("heuristic:?record=" + Folder.Path, richSignature());
+    MLModelRunner R = M->runner();
+    int Decision = 0;
+    for (const Strings &Names :
+         {Strings{}, Strings{"a"}, Strings{"a", "b"}, Strings{"ab"},
+          Strings{"a", ""}, Strings{"", "a"}, Strings{"a"}}) {
+      Ask(R, 7, Names);
+      (void)R.evaluateOr<int>([&] { return Decision; });
+      ++Decision;
+    }
+  }
+  Expected<Model> M = Model::open(
+      "replay:" + Folder.Path + "?key=names,x&on_error=fail", richSignature());
+  ASSERT_TRUE(M) << M.status().toString();
+  MLModelRunner R = M->runner();
+  auto Decided = [&](int X, const Strings &Names) {
+    Ask(R, X, Names);
+    return R.evaluateOr<int>([] { return -1; });
+  };
+  EXPECT_EQ(Decided(7, {}), 0);
+  EXPECT_EQ(Decided(7, {"a", "b"}), 2);
+  EXPECT_EQ(Decided(7, {"ab"}), 3);
+  EXPECT_EQ(Decided(7, {"a", ""}), 4);
+  EXPECT_EQ(Decided(7, {"", "a"}), 5);
+  EXPECT_EQ(Decided(7, {"a"}), 6); // the latest record
+  EXPECT_EQ(Decided(8, {"a"}), -1);
+}
+
+TEST(ReplayTest, WrongKeys) {
+  TemporaryFolder Folder;
+  record(Folder.Path, {"f"}, 1);
+  std::string Log = findLogs(Folder.Path)->at(0);
+  auto Why = [&](const std::string &Options, const Signature &Sig) {
+    return Model::open("replay:" + Log + Options + "&on_error=fail", Sig)
+        .status();
+  };
+  TensorSpec X = TensorSpec::create<int64_t>("x"),
+             Y = TensorSpec::create<int64_t>("y"),
+             Z = TensorSpec::create<float>("z");
+  EXPECT_EQ(Why("?key=moon", oneNumber()).message(),
+            "key 'moon' is no feature of the pass");
+  EXPECT_EQ(Why("?key=", oneNumber()).message(),
+            "key '' is no feature of the pass");
+  EXPECT_EQ(Why("?key=x,", oneNumber()).message(),
+            "key '' is no feature of the pass");
+  EXPECT_EQ(Why("?key=z", {{X, Z}, Y}).message(),
+            Log + ": key 'z' is float[1], in the log there is none");
+  EXPECT_EQ(Why("?key=x", {{TensorSpec::create<float>("x")}, Y}).message(),
+            Log + ": key 'x' is float[1], in the log int64_t[1]");
+  // Other features may differ: the pass's, and the log's.
+  EXPECT_TRUE(Why("?key=x", {{Z, X}, Y}).ok());
+  Status Both = Why("?key=x&match=ordinal", oneNumber());
+  EXPECT_EQ(Both.code(), StatusCode::InvalidArgument);
+  EXPECT_NE(Both.message().find("key= says how decisions are found"),
+            std::string::npos);
+}
+
 TEST(ReplayTest, WrongStringsAndMissingLogs) {
   TemporaryFolder Folder;
   auto Code = [](const std::string &Runner) {

@@ -24,6 +24,7 @@ from ..scoring import (
     _html,
     _table,
 )
+from . import _files
 from ._shared import INTERRUPTED, TROUBLE, Parser, interrupted_by_sigterm, positive, run
 
 _DESCRIPTION = """\
@@ -122,7 +123,7 @@ def _score(arguments: argparse.Namespace) -> int:
         print("cbridge: interrupted; what was measured of the baseline is kept", file=sys.stderr)
         return INTERRUPTED
     try:
-        _print(_table.summary(result, sys.stdout.isatty() and "NO_COLOR" not in os.environ))
+        _files.show(_table.summary(result, sys.stdout.isatty() and "NO_COLOR" not in os.environ))
     finally:
         written = _write(arguments, result)
     if not written:
@@ -135,7 +136,7 @@ def _measure(arguments: argparse.Namespace) -> Score:
         raise ScoreError(f"--seed: {arguments.seed} is below 0")
     for file in (arguments.json, arguments.csv, arguments.html):
         if file:
-            _check_output(Path(file))
+            _files.check(Path(file))
     folder = Path(arguments.cache) if arguments.cache else scoring.default_folder()
     return scoring.score(
         Corpus.open(arguments.corpus),
@@ -154,41 +155,12 @@ def _measure(arguments: argparse.Namespace) -> Score:
     )
 
 
-def _check_output(file: Path) -> None:
-    """Better now than after an hour. Whatever is in the file stays there."""
-    folder = file.absolute().parent
-    if not folder.is_dir():
-        raise ScoreError(f"{file}: there is no folder {folder}")
-    try:
-        existed = file.exists()
-        if existed and not file.is_file() and not file.is_dir():
-            return  # a pipe or device, which to open may take until somebody reads
-        with open(file, "ab"):
-            pass
-        if not existed:
-            file.resolve().unlink()
-    except OSError as error:
-        raise ScoreError(f"{file}: cannot be written: {error.strerror}") from None
-
-
-def _print(text: str) -> None:
-    """Names can have characters that no terminal shows."""
-    encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
-
-
 def _write(arguments: argparse.Namespace, result: Score) -> bool:
     """Whether all could be written."""
-    written = True
-    for file, make in (
+    makers = (
         (arguments.json, _export.to_json),
         (arguments.csv, _export.to_csv),
         (arguments.html, _html.report),
-    ):
-        if file:
-            try:
-                Path(file).write_text(make(result), encoding="utf-8", errors="backslashreplace")
-            except OSError as error:
-                print(f"cbridge: {file}: cannot be written: {error.strerror}", file=sys.stderr)
-                written = False
-    return written
+    )
+    written = [_files.write(Path(file), make(result)) for file, make in makers if file]
+    return all(written)

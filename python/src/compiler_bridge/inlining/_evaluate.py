@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,19 +16,27 @@ import numpy as np
 
 from .. import log
 from .._compile_worker import Compiled, CompileWorkers
-from ..corpus import Module
+from ..corpus import CorpusError, Module, _jobs
 from ..spec import TensorSpec
 
 DECISION = TensorSpec("inlining_decision", "int64", (1,))
 CALLER, CALLEE = "caller_name", "callee_name"
-_KEYS = (TensorSpec(CALLER, "str", (1,)), TensorSpec(CALLEE, "str", (1,)))
+KEYS = (TensorSpec(CALLER, "str", (1,)), TensorSpec(CALLEE, "str", (1,)))
 
 Pair = tuple[str, str]
 """A caller and a callee: all calls of one by the other are decided alike."""
 
 
+# How the plugin begins what it says about itself: that LLVM's heuristic decides, and why.
+_SAID = "cbridge:"
+
+
 class CompileFailed(Exception):  # noqa: N818 - of a module, not of ours
     """A module that cannot be compiled; the message says why."""
+
+
+class DidNotDecide(CompileFailed):
+    """A policy that could not be opened, or failed; LLVM's heuristic decided in its place."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +84,7 @@ class Evaluator:
         shared = "/dev/shm"
         place = shared if os.access(shared, os.W_OK) else None
         self._folder = Path(tempfile.mkdtemp(prefix="cbridge-evaluate-", dir=place))
+        self._of_driver: dict[Path, list[str]] = {}
 
     def __enter__(self) -> Evaluator:
         return self
@@ -144,25 +154,59 @@ class Evaluator:
             "CBRIDGE_DISABLE": None,
             "CBRIDGE_INLINE_EXPLAIN": None,
             "CBRIDGE_INLINE_FEATURES": None,
+            "CBRIDGE_INLINE_VARIANT": None,
             "CBRIDGE_INLINE_MODEL": runner,
             **(more or {}),
         }
-        extra = [f"-fpass-plugin={self._plugin}"] if runner else []
-        command = module.compile_command(self._clang, os.devnull, extra)
+        if runner and module.thinlto_index is not None:
+            raise CompileFailed(f"{module.name}: clang loads no pass plugins for ThinLTO")
+        arguments = self._cc1_arguments(module)
+        if runner:
+            arguments = [*arguments, f"-fpass-plugin={self._plugin}"]
         with self._workers.one() as worker:
-            done = worker.compile(command[1:], environment=environment, timeout=self._timeout)
+            done = worker.compile(arguments, environment=environment, timeout=self._timeout)
         if done.failure:
             raise CompileFailed(f"{module.name}: {done.why}")
+        said = next((line for line in done.printed.splitlines() if line.startswith(_SAID)), None)
+        if runner and said:
+            raise DidNotDecide(f"{module.name}: {said.removeprefix(_SAID).strip()}")
         return done
+
+    def _cc1_arguments(self, module: Module) -> list[str]:
+        """Those of `clang -cc1`, also where the module's are those of clang's driver."""
+        if known := self._of_driver.get(module.bitcode):
+            return known
+        try:
+            command = module.compile_command(self._clang, os.devnull)
+        except (CorpusError, OSError) as error:
+            raise CompileFailed(str(error)) from None
+        if command[1] == "-cc1":
+            return command[1:]
+        try:
+            told = subprocess.run(
+                [*command, "-###"],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="surrogateescape",
+                timeout=self._timeout,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise CompileFailed(f"{module.name}: {error}") from None
+        jobs = _jobs.jobs(told.stderr, ("ir",))
+        if told.returncode or not jobs:
+            lines = [line for line in told.stderr.splitlines() if "error:" in line]
+            why = lines[0] if lines else f"{self._clang} names no cc1 command"
+            raise CompileFailed(f"{module.name}: {why}")
+        self._of_driver[module.bitcode] = jobs[0].arguments
+        return jobs[0].arguments
 
 
 def write_decisions(file: Path, context: str, decisions: Mapping[Pair, int]) -> None:
     """For `replay:FILE?key=caller_name,callee_name`."""
-    with log.LogWriter(file, _KEYS, DECISION) as writer:
+    with log.LogWriter(file, KEYS, DECISION) as writer:
         for (caller, callee), decision in decisions.items():
-            writer.write(
-                context, {CALLER: caller, CALLEE: callee}, {DECISION.name: decision}
-            )
+            writer.write(context, {CALLER: caller, CALLEE: callee}, {DECISION.name: decision})
 
 
 def _nothing_asked() -> log.Log:

@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from .. import log
 from ..corpus import Module
-from ._evaluate import CompileFailed, Evaluation, Evaluator, Pair
+from ._evaluate import CompileFailed, Evaluation, Pair
+
+# What a function adds to the loaded bytes beside its code: its entry in the unwind tables.
+_UNWIND_ENTRY = 24
+# How many pairs of decisions are tried at a function, each time when nothing else is left to try.
+_COMBINATIONS = 3
+# More moves are not tried at once.
+_MOST = 1 << 16
+
+Move = tuple[tuple[Pair, int], ...]
+"""Decisions that are changed together, in order."""
+
+
+class Evaluates(Protocol):
+    """What a search needs of an Evaluator."""
+
+    def heuristic(self, module: Module, features: Sequence[str] = ()) -> Evaluation: ...
+
+    def decided(
+        self, module: Module, decisions: Mapping[Pair, int], features: Sequence[str]
+    ) -> Evaluation: ...
 
 
 @dataclass
@@ -22,7 +44,7 @@ class Found:
     baseline: Evaluation
     best: Evaluation
     decisions: dict[Pair, int] = field(default_factory=dict)
-    """Where they are not LLVM's."""
+    """That lead to `best`: LLVM's heuristic decides on all other pairs."""
     gains: dict[Pair, float] = field(default_factory=dict)
     """Bytes that the decision of `best` on a pair saves, where its opposite was tried."""
     evaluations: int = 0
@@ -38,138 +60,245 @@ class Found:
 
 class HillClimbing:
     """Tries the opposite of many decisions at once, in parts of the module that do not touch each
-    other, so that sizes of functions tell what each has done; keeps what makes the module
-    smaller."""
+    other, so that sizes of functions tell what each has done; keeps what makes the module smaller
+    by `metric`, "text" or "total"."""
 
     def __init__(
-        self, evaluator: Evaluator, features: Sequence[str], budget: int, seed: int
+        self,
+        evaluator: Evaluates,
+        features: Sequence[str],
+        budget: int,
+        seed: int,
+        metric: str = "text",
     ) -> None:
         self._evaluator, self._features = evaluator, features
-        self._budget, self._seed = budget, seed
+        self._budget, self._seed, self._metric = budget, seed, metric
 
     def search(self, module: Module, start: Mapping[Pair, int] | None = None) -> Found:
-        baseline = self._evaluator.heuristic(module, self._features)
-        climb = _Climb(self._evaluator, self._features, module, baseline)
-        if start:
-            climb.jump(dict(start))
-        chance = random.Random(f"{self._seed} {module.name}")
-        while climb.found.evaluations < self._budget and climb.step(chance, self._budget):
+        """With `start`, also from these decisions, if they are better than LLVM's."""
+        trail = _Trail(self._evaluator, self._features, self._budget, self._metric, module)
+        climb = _Climb(trail, random.Random(f"{self._seed} {module.name}"))
+        if start and trail.left:
+            climb.jump(start)
+        while trail.left and climb.step():
             pass
-        return climb.found
+        trail.found.gains = climb.gains()
+        return trail.found
 
 
 class RandomFlips:
-    """Tries random changes of the decisions, and keeps the smallest result."""
+    """Tries random changes of LLVM's decisions, and keeps the smallest result."""
 
     def __init__(
-        self, evaluator: Evaluator, features: Sequence[str], budget: int, seed: int
+        self,
+        evaluator: Evaluates,
+        features: Sequence[str],
+        budget: int,
+        seed: int,
+        metric: str = "text",
     ) -> None:
         self._evaluator, self._features = evaluator, features
-        self._budget, self._seed = budget, seed
+        self._budget, self._seed, self._metric = budget, seed, metric
 
     def search(self, module: Module) -> Found:
-        baseline = self._evaluator.heuristic(module, self._features)
-        climb = _Climb(self._evaluator, self._features, module, baseline)
-        pairs = sorted(climb.current())
+        trail = _Trail(self._evaluator, self._features, self._budget, self._metric, module)
+        first = majority(trail.found.baseline)
         chance = random.Random(f"{self._seed} {module.name}")
-        first = climb.current()
-        while pairs and climb.found.evaluations < self._budget:
+        while first and trail.left:
             share = 0.5 ** chance.randint(1, 6)
-            flipped = [pair for pair in pairs if chance.random() < share]
-            climb.jump({pair: 1 - first[pair] for pair in flipped})
-        return climb.found
+            flipped = [pair for pair in sorted(first) if chance.random() < share]
+            # One at least: LLVM's own decisions are known.
+            flipped = flipped or [chance.choice(sorted(first))]
+            trail.evaluate({pair: 1 - first[pair] for pair in flipped})
+        return trail.found
+
+
+class _Trail:
+    """The evaluations of a module, and the best of them."""
+
+    def __init__(
+        self,
+        evaluator: Evaluates,
+        features: Sequence[str],
+        budget: int,
+        metric: str,
+        module: Module,
+    ) -> None:
+        self._evaluator, self._features, self._module = evaluator, features, module
+        self._budget, self.metric = budget, metric
+        baseline = evaluator.heuristic(module, features)
+        self.found = Found(module.name, baseline, baseline, evaluations=1)
+
+    @property
+    def left(self) -> int:
+        """How many more there may be."""
+        return max(0, self._budget - self.found.evaluations)
+
+    def evaluate(self, decisions: dict[Pair, int]) -> Evaluation | None:
+        """None if that does not compile: legal decisions can break a compile, and are not the
+        best then."""
+        self.found.evaluations += 1
+        try:
+            result = self._evaluator.decided(self._module, decisions, self._features)
+        except CompileFailed:
+            return None
+        if self.is_smaller(result, self.found.best):
+            self.found.best, self.found.decisions = result, decisions
+        return result
+
+    def is_smaller(self, one: Evaluation, other: Evaluation) -> bool:
+        if self.metric == "total":
+            return (one.total, one.text) < (other.total, other.text)
+        return (one.text, one.total) < (other.text, other.total)
 
 
 class _Climb:
-    def __init__(
-        self,
-        evaluator: Evaluator,
-        features: Sequence[str],
-        module: Module,
-        baseline: Evaluation,
-    ) -> None:
-        self._evaluator, self._features, self._module = evaluator, features, module
-        self.found = Found(module.name, baseline, baseline, evaluations=1)
-        self._default = _by_pair(baseline)
-        self._tried: set[Pair] = set()
-        """Whose opposite was tried since its surroundings changed last."""
+    """Stands at decisions that have been evaluated, and goes where it is better."""
 
-    def current(self) -> dict[Pair, int]:
-        return _by_pair(self.found.best)
+    def __init__(self, trail: _Trail, chance: random.Random) -> None:
+        self._trail, self._chance = trail, chance
+        self._here = trail.found.baseline
+        self._decisions: dict[Pair, int] = {}
+        self._now = majority(self._here)
+        self._tried: set[Move] = set()
+        """Since their surroundings changed last."""
+        self._most = _MOST
+        """How many moves are tried at once."""
+        self._saved: dict[Pair, tuple[int, float]] = {}
+        """What a decision on a pair saved when it was tried last, in bytes."""
 
-    def jump(self, decisions: dict[Pair, int]) -> bool:
+    def jump(self, decisions: Mapping[Pair, int]) -> bool:
         """Goes there, if it is better there."""
-        result = self._evaluate(decisions)
-        if result is None or not _is_smaller(result, self.found.best):
+        wanted = dict(decisions)
+        result = self._trail.evaluate(wanted)
+        return result is not None and self._go(result, wanted)
+
+    def _go(self, result: Evaluation, decisions: dict[Pair, int]) -> bool:
+        if not self._trail.is_smaller(result, self._here):
             return False
-        self.found.best, self.found.decisions = result, decisions
+        self._here, self._decisions, self._now = result, decisions, majority(result)
         return True
 
-    def _evaluate(self, decisions: dict[Pair, int]) -> Evaluation | None:
-        self.found.evaluations += 1
-        try:
-            return self._evaluator.decided(self._module, decisions, self._features)
-        except CompileFailed:
-            return None  # legal decisions can break a compile; then they are not the best
-
-    def step(self, chance: random.Random, budget: int) -> bool:
-        """Tries some; False if there is nothing left to try."""
-        now = self.current()
-        chosen = self._independent(now, chance)
+    def step(self) -> bool:
+        """Tries some moves at once; False if there is nothing left to try."""
+        chosen = self._choose()
         if not chosen:
             return False
-        opposite = {pair: 1 - now[pair] for pair in chosen}
+        wanted = self._with(chosen)
+        result = self._trail.evaluate(wanted)
+        if result is None and len(chosen) > 1:
+            self._most = len(chosen) // 2  # one of them is to blame
+            return True
         self._tried.update(chosen)
-        result = self._evaluate({**self.found.decisions, **opposite})
+        self._most = min(2 * self._most, _MOST)
         if result is None:
             return True
-        sizes, base = result.compiled.functions, self.found.best
         saved = {
-            pair: sum(base.compiled.functions.get(f, 0) - sizes.get(f, 0) for f in functions)
-            for pair, functions in chosen.items()
+            move: sum(self._size(self._here, f) - self._size(result, f) for f in touched)
+            for move, touched in chosen.items()
         }
-        for pair, bytes_ in saved.items():
-            self.found.gains[pair] = -bytes_
-        better = sorted((pair for pair in saved if saved[pair] > 0), key=lambda p: (-saved[p], p))
-        while better and self.found.evaluations < budget:
-            wanted = {**self.found.decisions, **{pair: opposite[pair] for pair in better}}
-            if (len(better) == len(chosen) and self._accept(result, wanted)) or self.jump(wanted):
-                for pair in better:
-                    self.found.gains[pair] = saved[pair]
-                self._forget_neighbours(chosen, better)
-                break
+        for move, bytes_ in saved.items():
+            if len(move) == 1:
+                ((pair, decision),) = move
+                self._saved[pair] = (decision, bytes_)
+        better = sorted((move for move in saved if saved[move] > 0), key=lambda m: (-saved[m], m))
+        while better:
+            if len(better) == len(chosen):
+                gone = self._go(result, wanted)
+            else:
+                gone = self._trail.left > 0 and self.jump(self._with(better))
+            if gone:
+                self._note(better, saved)
+                self._forget_around(better, chosen)
+                return True
+            # Moves can depend on each other after all; the best ones are tried without the rest.
             better = better[: len(better) // 2]
+        if self._go(result, wanted):
+            self._forget_around(list(chosen), chosen)
         return True
 
-    def _accept(self, result: Evaluation, decisions: dict[Pair, int]) -> bool:
-        if not _is_smaller(result, self.found.best):
-            return False
-        self.found.best, self.found.decisions = result, decisions
-        return True
+    def _with(self, moves: Collection[Move]) -> dict[Pair, int]:
+        decisions = dict(self._decisions)
+        for move in moves:
+            decisions.update(move)
+        return decisions
 
-    def _independent(self, now: dict[Pair, int], chance: random.Random) -> dict[Pair, set[str]]:
-        """Pairs that have not been tried, whose effects are in functions that no other's are in;
+    def _size(self, evaluation: Evaluation, function: str) -> int:
+        size = evaluation.compiled.functions.get(function, 0)
+        return size + _UNWIND_ENTRY if size and self._trail.metric == "total" else size
+
+    def _note(self, moves: Sequence[Move], saved: Mapping[Move, int]) -> None:
+        """Of moves of several decisions, each has its share."""
+        for move in moves:
+            for pair, decision in move:
+                self._saved[pair] = (decision, saved[move] / len(move))
+
+    def _forget_around(self, moves: Sequence[Move], touched_by: Mapping[Move, set[str]]) -> None:
+        """What surrounds a change may now be decided otherwise; but not the change itself."""
+        touched = set().union(*(touched_by[move] for move in moves))
+        self._tried = {
+            move for move in self._tried if not any(touched & set(pair) for pair, _ in move)
+        }
+        self._tried.update(moves)
+        self._tried.update(tuple((pair, 1 - value) for pair, value in move) for move in moves)
+
+    def _choose(self) -> dict[Move, set[str]]:
+        """Moves that have not been tried, whose effects are in functions that no other's are in;
         with these functions."""
         into: dict[str, set[str]] = defaultdict(set)
-        for (caller, callee), inlined in now.items():
+        for (caller, callee), inlined in self._now.items():
             if inlined:
                 into[callee].add(caller)
-        waiting = sorted(pair for pair in now if pair not in self._tried)
-        chance.shuffle(waiting)
-        taken: set[str] = set()
-        chosen = {}
-        for pair in waiting:
-            touched = _containing(pair, into)
-            if not touched & taken:
-                taken |= touched
-                chosen[pair] = touched
-        return chosen
+        for moves in self._moves():
+            waiting = [
+                (move, set().union(*(_containing(pair, into) for pair, _ in move)))
+                for move in moves
+                if move and move not in self._tried
+            ]
+            # Those that touch little come first, so that more can be tried at once.
+            self._chance.shuffle(waiting)
+            waiting.sort(key=lambda each: len(each[1]))
+            taken: set[str] = set()
+            chosen: dict[Move, set[str]] = {}
+            for move, touched in waiting:
+                if len(chosen) < self._most and not touched & taken:
+                    taken |= touched
+                    chosen[move] = touched
+            if chosen:
+                return chosen
+        return {}
 
-    def _forget_neighbours(self, chosen: Mapping[Pair, set[str]], changed: Sequence[Pair]) -> None:
-        """What surrounds a change may now be decided otherwise."""
-        touched = set().union(*(chosen[pair] for pair in changed))
-        near = {p for p in self._tried if p[0] in touched or p[1] in touched}
-        self._tried -= near - set(changed)
+    def _moves(self) -> Iterator[list[Move]]:
+        """Kinds of moves: each if there is nothing left of those before it."""
+        now = sorted(self._now.items())
+        yield [((pair, 1 - decision),) for pair, decision in now]
+        # A function that is inlined everywhere may vanish; one that nowhere is, is there once.
+        of_callee: dict[str, list[Pair]] = defaultdict(list)
+        around: dict[str, list[Pair]] = defaultdict(list)
+        for pair, _ in now:
+            of_callee[pair[1]].append(pair)
+            for function in set(pair):
+                around[function].append(pair)
+        yield [_all_to(value, pairs, self._now) for pairs in of_callee.values() for value in (0, 1)]
+        combined = []
+        for pairs in around.values():
+            for _ in range(_COMBINATIONS if len(pairs) > 1 else 0):
+                two = sorted(self._chance.sample(pairs, 2))
+                combined.append(tuple((pair, 1 - self._now[pair]) for pair in two))
+        yield list(dict.fromkeys(combined))
+
+    def gains(self) -> dict[Pair, float]:
+        """As of Found."""
+        best = majority(self._trail.found.best)
+        return {
+            pair: saved if best[pair] == decision else -saved
+            for pair, (decision, saved) in self._saved.items()
+            if pair in best
+        }
+
+
+def _all_to(value: int, pairs: Sequence[Pair], now: Mapping[Pair, int]) -> Move:
+    return tuple((pair, value) for pair in pairs if now[pair] != value)
 
 
 def _containing(pair: Pair, into: Mapping[str, set[str]]) -> set[str]:
@@ -184,24 +313,31 @@ def _containing(pair: Pair, into: Mapping[str, set[str]]) -> set[str]:
     return found
 
 
-def _by_pair(evaluation: Evaluation) -> dict[Pair, int]:
-    """A pair's decision; where a cost has made LLVM decide both ways, that of most."""
+def _votes(evaluation: Evaluation) -> dict[Pair, list[int]]:
     votes: dict[Pair, list[int]] = defaultdict(list)
     for pair, decision in zip(evaluation.pairs, evaluation.decisions, strict=True):
         votes[pair].append(int(decision))
-    return {pair: int(2 * sum(each) >= len(each)) for pair, each in votes.items()}
+    return votes
 
 
-def _is_smaller(one: Evaluation, other: Evaluation) -> bool:
-    return (one.text, one.total) < (other.text, other.total)
+def majority(evaluation: Evaluation) -> dict[Pair, int]:
+    """A pair's decision; where costs have made LLVM decide both ways, that of most."""
+    return {pair: int(2 * sum(each) >= len(each)) for pair, each in _votes(evaluation).items()}
 
 
-def write_log(found: Found, path: str) -> None:
-    """The best decisions with their features, and as their reward what they save in bytes."""
+def unanimous(evaluation: Evaluation) -> dict[Pair, int]:
+    """A pair's decision; without pairs on which LLVM decides both ways, as it will again."""
+    return {pair: each[0] for pair, each in _votes(evaluation).items() if len(set(each)) == 1}
+
+
+def write_log(found: Found, path: str | os.PathLike[str]) -> None:
+    """The best decisions with their features, and as their reward what they save in bytes.
+    `replay:FILE?key=caller_name,callee_name` then decides the same."""
     asked = found.best.asked
     assert asked is not None
+    replayed = unanimous(found.best)
     with log.LogWriter(path, asked.inputs, asked.outputs) as writer:
-        for row, reward in zip(asked, found.rewards(), strict=True):
-            writer.write(
-                row.context, row.features, row.decision, None if np.isnan(reward) else reward
-            )
+        for row, pair, reward in zip(asked, found.best.pairs, found.rewards(), strict=True):
+            if pair in replayed:
+                known = None if np.isnan(reward) else float(reward)
+                writer.write(row.context, row.features, row.decision, known)

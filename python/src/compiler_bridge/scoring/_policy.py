@@ -48,7 +48,7 @@ class Policy:
                 raise ScoreError(f"{text!r}: {error}") from None
         if scheme == "heuristic" and not rest:
             return cls(text)
-        path = _plugin(plugin)
+        path = find_plugin(plugin)
         return cls(text, (f"-fpass-plugin={path}",), path)
 
     @property
@@ -137,7 +137,7 @@ def digest(path: Path) -> str:
     return state.hexdigest()
 
 
-def _plugin(given: str | None) -> Path:
+def find_plugin(given: str | None) -> Path:
     """The pass plugin: as given, or as `cbridge plugin-path` tells."""
     if given:
         path = Path(given).absolute()

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from . import _words
 from ._result import METRICS, Score
+from ._statistics import Comparison
 
 _HEAD = ("", "baseline", "policy", "total", "95 % interval", "mean", "95 % interval", "less/=/more")
 
 
 def table(score: Score) -> str:
-    rows = [_HEAD]
+    return comparisons(score.comparisons, _HEAD)
+
+
+def comparisons(found_of: Mapping[str, Comparison], head: Sequence[str]) -> str:
+    """A line per metric, under a head of eight words."""
+    rows = [head]
     for metric in METRICS:
-        found = score.comparisons.get(metric.key)
+        found = found_of.get(metric.key)
         if found is None:
             continue
         rows.append(
@@ -26,7 +34,12 @@ def table(score: Score) -> str:
                 f"{found.less}/{found.equal}/{found.more}",
             )
         )
-    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD))]
+    return aligned(rows)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """The first column to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(
             cell.ljust(width) if i == 0 else cell.rjust(width)
