@@ -75,113 +75,59 @@ int64_t variant(const CallSite &) {
 }
 
 constexpr ExtraFeature integer(const char *Name,
-                               int64_t (*Compute)(const CallSite &),
-                               const char *Help) {
-  return {Name, ElementType::Int64, Compute, nullptr, nullptr, Help};
+                               int64_t (*Compute)(const CallSite &)) {
+  return {Name, ElementType::Int64, Compute, nullptr, nullptr};
 }
 
 using S = CallSite;
 constexpr ExtraFeature Table[] = {
-    integer(
-        "inlining_default", [](const S &C) -> int64_t { return C.Default; },
-        "what LLVM's own heuristic decides"),
-    integer("callsite_loop_depth", loopDepth, "loops around the call"),
-    {"callsite_frequency", ElementType::Float, nullptr, frequency, nullptr,
-     "of the call per call of its caller"},
-    integer(
-        "callee_instructions", [](const S &C) { return C.Inner.Instructions; },
-        "instructions of the callee"),
-    integer(
-        "caller_instructions", [](const S &C) { return C.Outer.Instructions; },
-        "instructions of the caller"),
-    integer(
-        "callee_calls", [](const S &C) { return C.Inner.Calls; },
-        "calls in the callee"),
-    integer(
-        "caller_calls", [](const S &C) { return C.Outer.Calls; },
-        "calls in the caller"),
-    integer(
-        "callee_accesses", [](const S &C) { return C.Inner.Accesses; },
-        "loads and stores in the callee"),
-    integer(
-        "callee_allocas", [](const S &C) { return C.Inner.Allocas; },
-        "local variables of the callee in memory"),
-    integer(
-        "caller_accesses", [](const S &C) { return C.Outer.Accesses; },
-        "loads and stores in the caller"),
-    integer(
-        "caller_allocas", [](const S &C) { return C.Outer.Allocas; },
-        "local variables of the caller in memory"),
-    integer(
-        "callee_frame", [](const S &C) { return C.Inner.Frame; },
-        "bytes of the callee's"),
-    integer(
-        "caller_frame", [](const S &C) { return C.Outer.Frame; },
-        "bytes of the caller's"),
-    integer(
-        "callee_dead_ends", [](const S &C) { return C.Inner.DeadEnds; },
-        "blocks of the callee behind which the program does not go on"),
-    integer(
-        "caller_dead_ends", [](const S &C) { return C.Outer.DeadEnds; },
-        "the same of the caller"),
-    integer(
-        "callee_nounwind",
-        [](const S &C) -> int64_t { return C.Callee.doesNotThrow(); },
-        "whether no exception leaves the callee"),
-    integer(
-        "callsite_is_invoke",
-        [](const S &C) -> int64_t { return isa<InvokeInst>(C.CB); },
-        "whether exceptions are caught or cleaned up after"),
-    integer(
-        "callee_vanishes", [](const S &C) { return vanishes(C.Callee); },
-        "whether the callee goes with its last call"),
-    integer(
-        "caller_vanishes", [](const S &C) { return vanishes(C.Caller); },
-        "whether the caller goes with its last call"),
-    integer(
-        "callee_call_sites", [](const S &C) { return C.uses().Calls; },
-        "calls of the callee in the module"),
-    integer(
-        "callee_call_sites_in_caller",
-        [](const S &C) { return C.uses().CallsInCaller; },
-        "those of them in the caller"),
-    integer(
-        "callee_other_uses", [](const S &C) { return C.uses().Others; },
-        "uses of the callee that are no calls of it"),
-    integer(
-        "callee_is_recursive",
-        [](const S &C) -> int64_t { return C.uses().InItself; },
-        "whether the callee calls itself"),
-    integer(
-        "callsite_arguments",
-        [](const S &C) -> int64_t { return C.CB.arg_size(); },
-        "arguments of the call"),
-    integer("callsite_forwarded_arguments", forwarded,
-            "arguments that the caller got at the same place"),
-    integer("callsite_local_arguments", locals,
-            "arguments that point to local variables"),
-    integer("callsite_is_tail", isTail,
-            "whether only a return of its result follows"),
-    integer(
-        "callsite_is_cold",
-        [](const S &C) -> int64_t {
-          return isa<UnreachableInst>(C.CB.getParent()->getTerminator());
-        },
-        "whether the program does not go on after it"),
+    integer("inlining_default",
+            [](const S &C) -> int64_t { return C.Default; }),
+    integer("callsite_loop_depth", loopDepth),
+    {"callsite_frequency", ElementType::Float, nullptr, frequency, nullptr},
+    integer("callee_instructions",
+            [](const S &C) { return C.Inner.Instructions; }),
+    integer("caller_instructions",
+            [](const S &C) { return C.Outer.Instructions; }),
+    integer("callee_calls", [](const S &C) { return C.Inner.Calls; }),
+    integer("caller_calls", [](const S &C) { return C.Outer.Calls; }),
+    integer("callee_accesses", [](const S &C) { return C.Inner.Accesses; }),
+    integer("callee_allocas", [](const S &C) { return C.Inner.Allocas; }),
+    integer("caller_accesses", [](const S &C) { return C.Outer.Accesses; }),
+    integer("caller_allocas", [](const S &C) { return C.Outer.Allocas; }),
+    integer("callee_frame", [](const S &C) { return C.Inner.Frame; }),
+    integer("caller_frame", [](const S &C) { return C.Outer.Frame; }),
+    integer("callee_dead_ends", [](const S &C) { return C.Inner.DeadEnds; }),
+    integer("caller_dead_ends", [](const S &C) { return C.Outer.DeadEnds; }),
+    integer("callee_nounwind",
+            [](const S &C) -> int64_t { return C.Callee.doesNotThrow(); }),
+    integer("callsite_is_invoke",
+            [](const S &C) -> int64_t { return isa<InvokeInst>(C.CB); }),
+    integer("callee_vanishes", [](const S &C) { return vanishes(C.Callee); }),
+    integer("caller_vanishes", [](const S &C) { return vanishes(C.Caller); }),
+    integer("callee_call_sites", [](const S &C) { return C.uses().Calls; }),
+    integer("callee_call_sites_in_caller",
+            [](const S &C) { return C.uses().CallsInCaller; }),
+    integer("callee_other_uses", [](const S &C) { return C.uses().Others; }),
+    integer("callsite_arguments",
+            [](const S &C) -> int64_t { return C.CB.arg_size(); }),
+    integer("callsite_forwarded_arguments", forwarded),
+    integer("callsite_local_arguments", locals),
+    integer("callsite_is_tail", isTail),
+    integer("callsite_is_cold",
+            [](const S &C) -> int64_t {
+              return isa<UnreachableInst>(C.CB.getParent()->getTerminator());
+            }),
     integer(
         "callsite_in_entry",
-        [](const S &C) -> int64_t { return C.CB.getParent()->isEntryBlock(); },
-        "whether it is in the first block"),
-    integer(
-        "callsite_result_used",
-        [](const S &C) -> int64_t { return !C.CB.use_empty(); },
-        "whether its result is used"),
-    integer("inlining_variant", variant,
-            "which of its answers the model is asked for"),
+        [](const S &C) -> int64_t { return C.CB.getParent()->isEntryBlock(); }),
+    integer("callsite_result_used",
+            [](const S &C) -> int64_t { return !C.CB.use_empty(); }),
+    integer("inlining_variant", variant),
     {"caller_name", ElementType::String, nullptr, nullptr,
-     [](const S &C) { return viewOf(nameOf(C.Caller)); }, "the caller"},
+     [](const S &C) { return viewOf(nameOf(C.Caller)); }},
     {"callee_name", ElementType::String, nullptr, nullptr,
-     [](const S &C) { return viewOf(nameOf(C.Callee)); }, "the callee"},
+     [](const S &C) { return viewOf(nameOf(C.Callee)); }},
 };
 
 } // namespace
@@ -192,7 +138,7 @@ CallSite::CallSite(CallBase &CB, bool Default, InlinedModule &In,
       Outer(In.counts(Caller)), Inner(In.counts(Callee)), Default(Default),
       FAM(FAM) {}
 
-const CallSite::Uses &CallSite::uses() const {
+const CalleeUses &CallSite::uses() const {
   if (Counted)
     return *Counted;
   Counted.emplace();
@@ -207,7 +153,6 @@ const CallSite::Uses &CallSite::uses() const {
     }
     ++Counted->Calls;
     Counted->CallsInCaller += Call->getFunction() == &Caller;
-    Counted->InItself |= Call->getFunction() == &Callee;
   }
   return *Counted;
 }

@@ -21,6 +21,11 @@ class CallBase;
 
 namespace cbridge::passes {
 
+/// Who uses a callee. Of functions with very many uses only some count.
+struct CalleeUses {
+  int64_t Calls = 0, CallsInCaller = 0, Others = 0;
+};
+
 /// A call that a model is asked about.
 class CallSite {
 public:
@@ -33,15 +38,10 @@ public:
   const bool Default;                  ///< what LLVM's own heuristic decides
   llvm::FunctionAnalysisManager &FAM;
 
-  /// Who uses the callee. Of functions with very many uses only some count.
-  struct Uses {
-    int64_t Calls = 0, CallsInCaller = 0, Others = 0;
-    bool InItself = false;
-  };
-  const Uses &uses() const;
+  const CalleeUses &uses() const;
 
 private:
-  mutable std::optional<Uses> Counted;
+  mutable std::optional<CalleeUses> Counted;
 };
 
 /// One feature. They cost time to compute: only models that want them are
@@ -52,7 +52,6 @@ struct ExtraFeature {
   int64_t (*Integer)(const CallSite &);
   float (*Real)(const CallSite &);
   std::string_view (*Text)(const CallSite &);
-  const char *Help;
 
   TensorSpec spec() const { return TensorSpec(Name, Type, {1}); }
   void write(MLModelRunner &Runner, size_t I, const CallSite &Of) const;

@@ -115,7 +115,7 @@ std::string keep(const llvm::MemoryBuffer &Object, const std::string &Path) {
 
 json::Object answer(llvm::StringRef Line, MemoryFile &Object,
                     MemoryFile &Printed) {
-  auto Failed = [](std::string Why) {
+  auto Failed = [](const std::string &Why) {
     return json::Object{{"failure", json::fixUTF8(Why)}};
   };
   std::string Path;
@@ -130,7 +130,7 @@ json::Object answer(llvm::StringRef Line, MemoryFile &Object,
     ::_exit(EXIT_SUCCESS);
   json::Object Answer{{"seconds", Done.Seconds},
                       {"printed", printedBy(Printed)}};
-  auto Fail = [&](std::string Why) {
+  auto Fail = [&](const std::string &Why) {
     Answer["failure"] = json::fixUTF8(Why);
     Answer["timeout"] = Done.TookTooLong;
     return std::move(Answer);
