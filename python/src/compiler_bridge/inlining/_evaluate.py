@@ -114,6 +114,10 @@ class Evaluator:
         """By a model, recorded with these features beyond LLVM's."""
         return self._recorded(module, runner, features)
 
+    def asked_at(self, module: Module, address: str, features: Sequence[str]) -> Compiled:
+        """By whoever answers there, who is told these features beyond LLVM's."""
+        return self._compile(module, address, {"CBRIDGE_INLINE_FEATURES": ",".join(features)})
+
     def decided(
         self, module: Module, decisions: Mapping[Pair, int], features: Sequence[str]
     ) -> Evaluation:
