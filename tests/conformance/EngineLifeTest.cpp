@@ -219,6 +219,31 @@ TEST_P(EngineLifeTest, SizesAreRecordedAsWell) {
   EXPECT_EQ(Decide(*Model::open("replay:" + Logs, passOf("dynamic"))), Taken);
 }
 
+TEST_P(EngineLifeTest, WhatTheModelDoesNotTakeIsRecorded) {
+  TemporaryFolder Folder;
+  std::vector<TensorSpec> Inputs = passOf("affine").inputs();
+  Inputs.push_back(TensorSpec::create<std::string>("name"));
+  Inputs.push_back(TensorSpec::create<float>("more", {Dynamic}));
+  Signature Pass(Inputs, passOf("affine").outputs());
+  std::string Logs = Folder / "logs/";
+  {
+    MLModelRunner R = open("affine", Pass, "record=" + Logs).runner();
+    for (size_t I = 0; I < 4; ++I) {
+      R.populateFeatures(std::pair{"name", std::string(10 * I, 'a')},
+                         std::pair{"more", Floats(5 * I, float(I))});
+      EXPECT_EQ(ask(R, nth(I)), affine(nth(I)));
+    }
+  }
+  Expected<Model> M = Model::open("replay:" + Logs, Pass);
+  ASSERT_TRUE(M);
+  MLModelRunner R = M->runner();
+  for (size_t I = 0; I < 4; ++I) {
+    R.populateFeatures(std::pair{"name", std::string(10 * I, 'a')},
+                       std::pair{"more", Floats(5 * I, float(I))});
+    EXPECT_EQ(ask(R, nth(I)), affine(nth(I)));
+  }
+}
+
 TEST_P(EngineLifeTest, AForkDoesNotHarmTheParent) {
   Model M = open("affine");
   MLModelRunner R = M.runner();

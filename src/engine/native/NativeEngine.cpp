@@ -185,8 +185,12 @@ Status NativeEngine::resize(size_t I, Span<const int64_t> To) {
 Status NativeEngine::setStrings(size_t I, Span<const std::string_view> Values,
                                 Span<const int64_t> To) {
   // No model has strings.
-  if (Features[I].Scratch != NativeModel::None)
-    return Scratch.setStrings(Features[I].Scratch, Values, To);
+  Feature &F = Features[I];
+  if (F.Scratch != NativeModel::None) {
+    Status S = Scratch.setStrings(F.Scratch, Values, To);
+    F.Lent = Scratch.bytes(F.Scratch);
+    return S;
+  }
   return Status::error(StatusCode::TypeMismatch,
                        "'" + Of->Pass.inputs()[I].name() + "' has no strings");
 }
