@@ -16,10 +16,12 @@ from .._workers import for_each
 from ..codegen import generate, weights_file
 from ..codegen._toolchain import build_so
 from ..corpus import Module
-from ..inlining._evaluate import CompileFailed, Evaluation, Evaluator
+from ..inlining._evaluate import CompileFailed, DidNotDecide, Evaluation, Evaluator
 from ._features import EXTRA, Matrix, matrix
-from ._network import Network
+from ._network import VARIANT, Network
 
+# What networks are told beyond LLVM's features.
+_TOLD = (*EXTRA, VARIANT)
 # Of one module; more are forgotten.
 _REMEMBERED = 24
 # Scores of which another order of additions may change the sign.
@@ -93,7 +95,9 @@ class Rollouts:
             def work(i: int) -> Trajectory:
                 self.compiles += 1
                 try:
-                    return Trajectory.of(self._evaluator.recorded(modules[i], runner, EXTRA))
+                    return Trajectory.of(self._evaluator.recorded(modules[i], runner, _TOLD))
+                except DidNotDecide:
+                    raise
                 except CompileFailed:
                     return self.baseline[modules[i].name]
 
