@@ -68,7 +68,7 @@ class Evaluation:
         assert self.asked is not None
         if not len(self.asked):
             return np.zeros(0, np.int64)
-        return np.asarray(self.asked.decision[:, 0])
+        return np.asarray(self.asked.decisions[DECISION.name][:, 0])
 
 
 class Evaluator:
