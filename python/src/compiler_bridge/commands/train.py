@@ -169,8 +169,6 @@ def _train(arguments: argparse.Namespace) -> None:
         except ModelError as error:
             raise ModelError(f"{arguments.start}: {error}") from None
     training, validation = _modules(arguments)
-    # Sums of several threads depend on their number.
-    torch.set_num_threads(1)
     device = arguments.device
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -222,7 +220,8 @@ def _modules(arguments: argparse.Namespace) -> tuple[list[Module], list[Module]]
 
 
 def _percent(saving: float) -> str:
-    return f"{-100 * saving:+.2f} %".replace("-", "−")  # noqa: RUF001
+    # Nothing is neither more nor less.
+    return f"{round(-100 * saving, 2) + 0.0:+.2f} %".replace("-", "−").replace("+0.00", "0.00")  # noqa: RUF001
 
 
 class _Curves:

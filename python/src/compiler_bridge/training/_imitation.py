@@ -37,7 +37,7 @@ def imitate(
     import torch
     from torch import nn
 
-    torch.manual_seed(seed)
+    make_repeatable(seed)
     rows = torch.from_numpy(network.standardized(examples.rows)).to(device)
     wanted = torch.from_numpy(examples.decisions.astype(np.float32)).to(device)
     weights = torch.from_numpy(examples.weights / max(float(examples.weights.mean()), 1e-9))
@@ -64,6 +64,15 @@ def imitate(
     return from_torch(network, net)
 
 
+def make_repeatable(seed: int) -> None:
+    """What PyTorch computes on a processor from now on."""
+    import torch
+
+    torch.manual_seed(seed)
+    # Sums of several threads depend on their number.
+    torch.set_num_threads(1)
+
+
 def as_torch(network: Network, dropout: float = 0.0) -> Any:
     """Layers of PyTorch with the network's weights; their input is standardized."""
     import torch
@@ -74,7 +83,7 @@ def as_torch(network: Network, dropout: float = 0.0) -> Any:
         layer = nn.Linear(*weights.shape)
         with torch.no_grad():
             layer.weight.copy_(torch.from_numpy(weights.T.copy()))
-            layer.bias.copy_(torch.from_numpy(bias))
+            layer.bias.copy_(torch.from_numpy(bias.copy()))
         if place:
             parts += [nn.ReLU(), nn.Dropout(dropout)]
         parts.append(layer)

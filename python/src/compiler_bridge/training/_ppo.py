@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._imitation import as_torch, from_torch
+from ._imitation import as_torch, from_torch, make_repeatable
 from ._network import Network, Vector
 from ._sampling import Sample
 
@@ -31,7 +31,7 @@ class Ppo:
         """The network after a step."""
         import torch
 
-        torch.manual_seed(seed)
+        make_repeatable(seed)
         rows = np.concatenate([network.standardized(each.rows) for each in samples])
         worth = np.clip(np.concatenate(credits_) / _UNIT, -_MOST, _MOST)
         explored = np.concatenate([each.explored for each in samples])
