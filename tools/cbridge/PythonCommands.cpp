@@ -30,6 +30,7 @@ const std::vector<PythonCommand> PythonCommands = {
     {"new-model", "write a random ONNX model for a signature"},
     {"score", "compare what policies make of a corpus"},
     {"search", "look for the best decisions of each module"},
+    {"train", "train a policy on a corpus"},
     {"verify", "compare what engines make of an ONNX model"},
 };
 

@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, Callable[[list[str]], int]]] = {
     "new-model": ("write a random ONNX model for a signature", _command("new_model")),
     "score": ("compare what policies make of a corpus", _command("score")),
     "search": ("look for the best decisions of each module", _command("search")),
+    "train": ("train a policy on a corpus", _command("train")),
     "verify": ("compare what engines make of an ONNX model", _command("verify")),
 }
 

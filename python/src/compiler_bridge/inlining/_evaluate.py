@@ -68,7 +68,7 @@ class Evaluation:
         assert self.asked is not None
         if not len(self.asked):
             return np.zeros(0, np.int64)
-        return np.asarray(self.asked.decision[:, 0])
+        return np.asarray(self.asked.decisions[DECISION.name][:, 0])
 
 
 class Evaluator:
@@ -113,6 +113,10 @@ class Evaluator:
     def recorded(self, module: Module, runner: str, features: Sequence[str]) -> Evaluation:
         """By a model, recorded with these features beyond LLVM's."""
         return self._recorded(module, runner, features)
+
+    def asked_at(self, module: Module, address: str, features: Sequence[str]) -> Compiled:
+        """By whoever answers there, who is told these features beyond LLVM's."""
+        return self._compile(module, address, {"CBRIDGE_INLINE_FEATURES": ",".join(features)})
 
     def decided(
         self, module: Module, decisions: Mapping[Pair, int], features: Sequence[str]

@@ -251,7 +251,7 @@ class _Climb:
                 into[callee].add(caller)
         for moves in self._moves():
             waiting = [
-                (move, set().union(*(_containing(pair, into) for pair, _ in move)))
+                (move, set().union(*(containing(pair, into) for pair, _ in move)))
                 for move in moves
                 if move and move not in self._tried
             ]
@@ -301,7 +301,7 @@ def _all_to(value: int, pairs: Sequence[Pair], now: Mapping[Pair, int]) -> Move:
     return tuple((pair, value) for pair in pairs if now[pair] != value)
 
 
-def _containing(pair: Pair, into: Mapping[str, set[str]]) -> set[str]:
+def containing(pair: Pair, into: Mapping[str, set[str]]) -> set[str]:
     """The functions whose size a decision can change: the two, and those that have them inside."""
     found = set(pair)
     waiting = list(pair)

@@ -1,0 +1,264 @@
+"""`cbridge train`: policies for compilers, from a corpus."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from .._compile_worker import WorkerError
+from .._workers import cores
+from ..corpus import Corpus, CorpusError, Module
+from ..errors import BridgeError
+from ..export import ModelError, _model
+from ..inlining._evaluate import Evaluator
+from ..scoring import ScoreError
+from ..scoring._policy import find_plugin
+from ..training._events import Events
+from . import verify
+from ._shared import INTERRUPTED, TROUBLE, Parser, interrupted_by_sigterm, positive, run
+
+_HELP = """\
+usage: cbridge train PROBLEM
+
+Trains a policy on a corpus of modules.
+
+  inline      which calls are inlined, for code that is small
+
+Each has --help.
+"""
+
+_DESCRIPTION = """\
+Trains a policy that makes code small. First it imitates: LLVM's heuristic, or the best decisions
+that `cbridge search inline` has found (--search); or it begins where another policy is (--from).
+Then it compiles modules again and again, and moves to what makes them smaller: by drawing decisions
+at random (ppo) or by changing weights at random (es). The policy that is best on the validation
+modules is written as ONNX, and checked with every engine.
+
+After every step a checkpoint is in FOLDER; the same command goes on from there, and comes to the
+same policy as one that was not interrupted. Curves are there for TensorBoard, too.
+
+Exit status 0 if there is a policy, 1 if engines do not agree on it, 2 if there is none, 130 if it
+was interrupted."""
+
+_EPILOG = """\
+examples:
+  cbridge train inline --corpus training --validation validation -o policy.onnx
+  cbridge train inline --corpus mine --from inline-oz.onnx -o mine.onnx        # fine-tuning
+  cbridge search inline --corpus training -o best
+  cbridge train inline --corpus training --search best -o policy.onnx"""
+
+# A module in so many is for validation, if no corpus is.
+_EVERY = 5
+
+
+def main(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(_HELP, end="")
+        return 0 if words else TROUBLE
+    if words[0] != "inline":
+        print(f"cbridge: train knows no problem {words[0]!r}; see --help", file=sys.stderr)
+        return TROUBLE
+    return run(_parser(), words[1:], _inline)
+
+
+def _parser() -> Parser:
+    parser = Parser("train inline", _DESCRIPTION, epilog=_EPILOG)
+    add = parser.add_argument
+    add("--corpus", required=True, metavar="DIR", help="modules to train on")
+    add(
+        "--validation",
+        metavar="DIR",
+        help=f"modules to choose the best policy by (default: each {_EVERY}th of the corpus, which "
+        "is not trained on then)",
+    )
+    add("-o", "--output", required=True, metavar="POLICY.onnx", help="the policy")
+    add("--from", dest="start", metavar="OLD.onnx", help="a policy that this command has written")
+    add("--search", metavar="DIR", help="what `cbridge search inline -o DIR` has found")
+    add("--method", choices=("ppo", "es"), default="ppo", help="default: %(default)s")
+    add("--steps", type=positive, default=100, metavar="N", help="at most (default: %(default)s)")
+    add(
+        "--batch",
+        type=positive,
+        default=64,
+        metavar="N",
+        help="modules per step (default: %(default)s)",
+    )
+    add(
+        "--pairs",
+        type=positive,
+        default=8,
+        metavar="N",
+        help="of es: changes per step, each tried in both directions (default: %(default)s)",
+    )
+    add(
+        "--every",
+        type=positive,
+        default=5,
+        metavar="N",
+        help="steps from one validation to the next (default: %(default)s)",
+    )
+    add(
+        "--patience",
+        type=positive,
+        default=10,
+        metavar="N",
+        help="stop after so many validations without a better one (default: %(default)s)",
+    )
+    add(
+        "--epochs",
+        type=positive,
+        default=30,
+        metavar="N",
+        help="of imitation (default: %(default)s)",
+    )
+    add("--seed", type=int, default=0, metavar="S", help="default: %(default)s")
+    add(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        default="auto",
+        help="where PyTorch computes (default: %(default)s)",
+    )
+    add(
+        "--resume",
+        metavar="FOLDER",
+        help="where checkpoints and curves are (default: POLICY.training beside the policy)",
+    )
+    add("-j", "--jobs", type=positive, default=cores(), metavar="N", help="compiles at a time")
+    add("--clang", default="clang-19", help=argparse.SUPPRESS)
+    add("--plugin", metavar="FILE.so", help="the pass plugin (default: that of this package)")
+    add(
+        "--timeout",
+        type=positive,
+        default=300,
+        metavar="SECONDS",
+        help="a compile that takes longer has failed (default: %(default)s)",
+    )
+    return parser
+
+
+def _inline(arguments: argparse.Namespace) -> int:
+    try:
+        with interrupted_by_sigterm():
+            _train(arguments)
+    except (ScoreError, CorpusError, WorkerError, BridgeError) as error:
+        print(f"cbridge: {error}", file=sys.stderr)
+        return TROUBLE
+    except KeyboardInterrupt:
+        print("cbridge: interrupted; the same command goes on from the checkpoint", file=sys.stderr)
+        return INTERRUPTED
+    return verify.main([arguments.output])
+
+
+def _train(arguments: argparse.Namespace) -> None:
+    torch = _model.require("torch", "training", "train")
+    from ..training._network import Network
+    from ..training._train import Plan, Training
+
+    if arguments.seed < 0:
+        raise ModelError(f"--seed: {arguments.seed} is below 0")
+    output = Path(arguments.output)
+    _model.destination(output)
+    folder = Path(arguments.resume) if arguments.resume else output.with_suffix(".training")
+    start = None
+    if arguments.start:
+        try:
+            start = Network.from_onnx(_model.load(arguments.start, "training"))
+        except ModelError as error:
+            raise ModelError(f"{arguments.start}: {error}") from None
+    training, validation = _modules(arguments)
+    device = arguments.device
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    plan = Plan(
+        method=arguments.method,
+        steps=arguments.steps,
+        batch=arguments.batch,
+        pairs=arguments.pairs,
+        seed=arguments.seed,
+        epochs=arguments.epochs,
+        every=arguments.every,
+        patience=arguments.patience,
+        device=device,
+    )
+    plugin = find_plugin(arguments.plugin)
+    folder.mkdir(parents=True, exist_ok=True)
+    with Evaluator(plugin, arguments.jobs, arguments.clang, arguments.timeout) as evaluator:
+        search = Path(arguments.search) if arguments.search else None
+        job = Training(evaluator, plan, training, validation, folder, start=start, search=search)
+        try:
+            for name in job.failed:
+                print(f"cbridge: {name}: cannot be compiled, left out", file=sys.stderr)
+            with _Curves(folder, plan.steps) as curves:
+                state = job.run(curves.show)
+            network = job.finished(state)
+        finally:
+            job.close()
+    model = network.as_onnx()
+    data = f"{len(training)} modules of {arguments.corpus}"
+    about = {"name": output.stem, "version": "1", "training_data": data, "license": None}
+    _model.write_metadata(model, _model.graph_signature(model), **about)
+    _model.save(model, output)
+    point = state.best_point
+    print(
+        f"wrote {output}: text {_percent(point.validation)} on {len(validation)} validation "
+        f"modules, {_percent(point.training)} on training modules, after step {point.step}"
+    )
+
+
+def _modules(arguments: argparse.Namespace) -> tuple[list[Module], list[Module]]:
+    training = Corpus.open(arguments.corpus).modules
+    if arguments.validation:
+        return training, Corpus.open(arguments.validation).modules
+    if len(training) < 2:
+        raise ModelError(f"{arguments.corpus}: has too few modules to keep some for validation")
+    kept = training[_EVERY // 2 :: _EVERY] or training[-1:]
+    names = {module.name for module in kept}
+    return [module for module in training if module.name not in names], kept
+
+
+def _percent(saving: float) -> str:
+    # Nothing is neither more nor less.
+    return f"{round(-100 * saving, 2) + 0.0:+.2f} %".replace("-", "−").replace("+0.00", "0.00")  # noqa: RUF001
+
+
+class _Curves:
+    """A line on standard error, and events for TensorBoard."""
+
+    def __init__(self, folder: Path, steps: int) -> None:
+        self._steps, self._start, self._first = steps, time.monotonic(), -1
+        self._events = Events(folder / "events")
+        self._terminal = sys.stderr.isatty()
+
+    def __enter__(self) -> _Curves:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._events.close()
+        if self._terminal:
+            print(file=sys.stderr)
+
+    def show(self, state: Any, validated: bool) -> None:
+        point, best = state.history[-1], state.best_point
+        if self._first < 0:
+            self._first = state.step
+        if validated:
+            self._events.add("text/training", -100 * point.training, point.step)
+            self._events.add("text/validation", -100 * point.validation, point.step)
+        done = state.step - self._first
+        left = ""
+        if done:
+            seconds = (time.monotonic() - self._start) / done * (self._steps - state.step)
+            left = f", {seconds / 60:.0f} min left"
+        line = (
+            f"step {state.step} of {self._steps}: text {_percent(point.training)} training, "
+            f"{_percent(point.validation)} validation, best {_percent(best.validation)} at step "
+            f"{best.step}{left}"
+        )
+        if self._terminal:
+            sys.stderr.write(f"\r{line}\x1b[K")
+            sys.stderr.flush()
+        elif validated:
+            print(line, file=sys.stderr, flush=True)

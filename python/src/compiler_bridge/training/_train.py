@@ -1,0 +1,184 @@
+"""Trains an inlining policy: imitation first, then policy search, with checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..corpus import Module
+from ..export import ModelError
+from ..inlining._evaluate import Evaluator
+from . import _checkpoint, _examples
+from ._checkpoint import Point, State
+from ._credit import credit
+from ._evolution import Evolution
+from ._imitation import Examples, imitate
+from ._network import Network
+from ._ppo import Ppo
+from ._rollout import Rollouts, saving
+from ._sampling import Sampler
+from ._variants import with_variants
+
+METHODS = ("ppo", "es")
+# Of the streams of random numbers, so that none is another's.
+_BATCHES, _DRAWS, _WEIGHTS, _SHOWN = range(4)
+# Modules of the training corpus whose size is shown; and for which runners-up are chosen.
+_MOST_SHOWN = 150
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a result depends on, beside the corpora."""
+
+    method: str = "ppo"
+    steps: int = 100
+    batch: int = 64
+    """Modules per step."""
+    pairs: int = 8
+    """Of `es`: changes per step, each in both directions."""
+    seed: int = 0
+    hidden: tuple[int, ...] = (64, 32)
+    epochs: int = 30
+    """Of imitation."""
+    every: int = 5
+    """Steps from one validation to the next."""
+    patience: int = 10
+    """Validations without anything better, after which it stops."""
+    device: str = "cpu"
+
+
+Report = Callable[[State, bool], None]
+"""Called after each step, and told whether it was validated."""
+
+
+class Training:
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        plan: Plan,
+        training: Sequence[Module],
+        validation: Sequence[Module],
+        folder: Path,
+        *,
+        start: Network | None = None,
+        search: Path | None = None,
+    ) -> None:
+        self._plan, self._folder = plan, folder
+        self._start, self._search = start, search
+        self._rollouts = Rollouts(evaluator, [*training, *validation])
+        known = self._rollouts.baseline
+        # A module without a question is the same for every policy.
+        self._training = [m for m in training if m.name in known and len(known[m.name].decisions)]
+        self._validation = [m for m in validation if m.name in known]
+        if not self._training:
+            raise ModelError("no module of the corpus has a call to decide on")
+        self._sampler = Sampler(evaluator)
+        chosen = self._chance(_SHOWN).permutation(len(self._training))[:_MOST_SHOWN]
+        self._shown = [self._training[i] for i in sorted(chosen)]
+
+    def close(self) -> None:
+        self._rollouts.close()
+
+    @property
+    def failed(self) -> list[str]:
+        """Modules that cannot be compiled."""
+        return self._rollouts.failed
+
+    def run(self, report: Report) -> State:
+        """Trains to the end, from the latest checkpoint if there is one."""
+        signed = {**asdict(self._plan), "modules": len(self._training)}
+        state = _checkpoint.load(self._folder, signed)
+        if state is None:
+            network = self._warm_start()
+            state = State(network, network)
+            self._validate(state)
+            _checkpoint.save(self._folder, signed, state)
+        report(state, True)
+        while state.step < self._plan.steps and not self._is_stuck(state):
+            self._step(state)
+            due = state.step % self._plan.every == 0 or state.step == self._plan.steps
+            if due:
+                self._validate(state)
+            _checkpoint.save(self._folder, signed, state)
+            report(state, due)
+        return state
+
+    def finished(self, state: State) -> Network:
+        """The best network, with its runners-up."""
+        return with_variants(state.best, self._rollouts, self._shown)
+
+    def _warm_start(self) -> Network:
+        examples = self._examples()
+        plan = self._plan
+        network = self._start or Network.fresh(examples.rows, plan.hidden, [plan.seed, _WEIGHTS])
+        if self._start is not None and self._search is None:
+            return network
+        return imitate(network, examples, epochs=plan.epochs, seed=plan.seed, device=plan.device)
+
+    def _examples(self) -> Examples:
+        if self._search is not None:
+            return _examples.of_search(self._search)
+        return _examples.of_heuristic(self._rollouts.baseline[m.name] for m in self._training)
+
+    def _chance(self, *stream: int) -> np.random.Generator:
+        return np.random.default_rng([self._plan.seed, *stream])
+
+    def _step(self, state: State) -> None:
+        plan = self._plan
+        count = min(plan.batch, len(self._training))
+        chosen = self._chance(_BATCHES, state.step).permutation(len(self._training))[:count]
+        modules = [self._training[i] for i in sorted(chosen)]
+        if plan.method == "es":
+            self._evolve(state, modules)
+        else:
+            self._explore(state, modules)
+        state.step += 1
+
+    def _evolve(self, state: State, modules: Sequence[Module]) -> None:
+        usual = [self._rollouts.baseline[module.name] for module in modules]
+        search = Evolution(
+            state.network,
+            self._plan.seed,
+            self._plan.pairs,
+            steps=state.step,
+            first=state.first,
+            second=state.second,
+        )
+        search.step(lambda network: saving(self._rollouts.run(network, modules), usual))
+        state.network, state.first, state.second = search.network, search.first, search.second
+
+    def _explore(self, state: State, modules: Sequence[Module]) -> None:
+        usual = self._rollouts.run(state.network, modules)
+        seed = (self._plan.seed, _DRAWS, state.step)
+        samples, worth = [], []
+        for sample, before in zip(
+            self._sampler.run(state.network, modules, seed), usual, strict=True
+        ):
+            if sample is not None and len(sample.decisions):
+                samples.append(sample)
+                worth.append(credit(sample, before.evaluation.compiled.functions))
+        if samples:
+            learner = Ppo(device=self._plan.device)
+            state.network = learner.update(state.network, samples, worth, state.step)
+
+    def _validate(self, state: State) -> None:
+        point = Point(
+            state.step,
+            self._saving(state.network, self._shown),
+            self._saving(state.network, self._validation),
+            self._rollouts.compiles,
+        )
+        if not state.history or point.validation > state.best_point.validation:
+            state.best = state.network
+        state.history.append(point)
+
+    def _saving(self, network: Network, modules: Sequence[Module]) -> float:
+        usual = [self._rollouts.baseline[module.name] for module in modules]
+        return saving(self._rollouts.run(network, modules), usual)
+
+    def _is_stuck(self, state: State) -> bool:
+        since = [point for point in state.history if point.step > state.best_point.step]
+        return len(since) >= self._plan.patience

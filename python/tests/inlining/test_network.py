@@ -1,0 +1,84 @@
+"""Networks: the same in NumPy, as ONNX and as parameters."""
+
+from dataclasses import replace
+
+import numpy as np
+import onnx
+import pytest
+
+from compiler_bridge.export import ModelError
+from compiler_bridge.training._features import FEATURES
+from compiler_bridge.training._network import VARIANT, VARIANTS, Network
+
+onnxruntime = pytest.importorskip("onnxruntime")
+
+
+@pytest.fixture
+def rows():
+    return np.random.default_rng(0).integers(-500, 5000, (40, len(FEATURES))).astype(np.float32)
+
+
+@pytest.fixture
+def network(rows):
+    made = Network.fresh(rows, (8, 4), 1)
+    return replace(made, biases=np.linspace(0, 0.3, VARIANTS, dtype=np.float32))
+
+
+def answers(network, rows, variant):
+    session = onnxruntime.InferenceSession(network.as_onnx().SerializeToString())
+    found = []
+    for row in rows:
+        inputs = {name: row[i : i + 1].astype(np.int64) for i, name in enumerate(FEATURES)}
+        found.append(session.run(None, {**inputs, VARIANT: np.array([variant])}))
+    return np.array(found)[:, :, 0].T
+
+
+@pytest.mark.parametrize("variant", [0, 3, VARIANTS - 1])
+def test_onnx_answers_the_same(network, rows, variant):
+    decisions, scores = answers(network, rows, variant)
+    wanted = network.scores(network.standardized(rows)) + network.biases[variant]
+    np.testing.assert_allclose(scores, wanted, rtol=1e-3, atol=1e-3)
+    assert variant or 0 < decisions.sum() < len(rows)
+    np.testing.assert_array_equal(decisions, network.decisions(rows, variant))
+
+
+def test_a_variant_that_is_none_is_the_nearest(network, rows):
+    np.testing.assert_array_equal(answers(network, rows, 99), answers(network, rows, VARIANTS - 1))
+    np.testing.assert_array_equal(answers(network, rows, -1), answers(network, rows, 0))
+
+
+def test_what_is_written_is_read(network, rows):
+    again = Network.from_onnx(network.as_onnx())
+    assert again.as_onnx() == network.as_onnx()
+    np.testing.assert_array_equal(again.decisions(rows, 2), network.decisions(rows, 2))
+
+
+def test_a_model_of_others_is_refused():
+    helper = onnx.helper
+    value = helper.make_tensor_value_info("x", onnx.TensorProto.INT64, [1])
+    other = helper.make_tensor_value_info("y", onnx.TensorProto.INT64, [1])
+    graph = helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "g", [value], [other])
+    with pytest.raises(ModelError, match="cbridge train inline"):
+        Network.from_onnx(helper.make_model(graph))
+
+
+def test_parameters_and_shifts(network, rows):
+    values = network.parameters()
+    assert network.with_parameters(values).as_onnx() == network.as_onnx()
+    moved = network.with_parameters(values + 1)
+    np.testing.assert_array_equal(moved.parameters(), values + 1)
+    before, after = (each.scores(each.standardized(rows)) for each in (network, network.shifted(2)))
+    np.testing.assert_allclose(after, before + 2, rtol=1e-5)
+
+
+def test_what_never_varies_says_nothing(rows):
+    rows[:, 5] = 7
+    network = Network.fresh(rows, (8,), 1)
+    other = rows.copy()
+    other[:, 5] = 1e9
+    np.testing.assert_array_equal(network.standardized(rows), network.standardized(other))
+
+
+def test_one_row_has_its_own_bits(network, rows):
+    scores = [network.score_of_one(row) for row in rows]
+    np.testing.assert_allclose(scores, network.scores(network.standardized(rows)), rtol=1e-4)
