@@ -9,9 +9,9 @@ import pytest
 from gymnasium.error import ResetNeeded
 
 from compiler_bridge._compile_worker import CompileWorker
+from compiler_bridge._plugin import find_plugin
 from compiler_bridge.corpus import Corpus
 from compiler_bridge.envs import EpisodeError
-from compiler_bridge.envs._plugin import find_plugin
 
 CHECKSUM, MATCHES, NODE = "squeeze/checksum.c.o", "squeeze/matches.c.o", "shelf/node.c.o"
 
@@ -119,7 +119,7 @@ def test_other_arguments_of_the_compiler(make, play):
 
 
 def test_a_plugin_that_cannot_ask(make, corpus, tmp_path):
-    with pytest.raises(FileNotFoundError, match="there is no such plugin"):
+    with pytest.raises(FileNotFoundError, match="there is no such file"):
         make("Inline", plugin=tmp_path / "nothing.so")
     env = make("Inline")
     env._extra = "nonsense"

@@ -11,7 +11,7 @@ from compiler_bridge.training import _checkpoint, _events, _examples
 from compiler_bridge.training._checkpoint import Point, State
 from compiler_bridge.training._credit import credit
 from compiler_bridge.training._evolution import Evolution
-from compiler_bridge.training._features import DEFAULT, FEATURES
+from compiler_bridge.training._features import DEFAULT_COLUMN, FEATURES
 from compiler_bridge.training._imitation import Examples, imitate
 from compiler_bridge.training._network import Network
 from compiler_bridge.training._ppo import Ppo
@@ -117,7 +117,7 @@ def test_credit_is_shared(rows):
 
 
 def test_a_search_is_judged(rows):
-    rows[:, FEATURES.index(DEFAULT)] = 0
+    rows[:, DEFAULT_COLUMN] = 0
     decisions = np.array([1, 1, 0, 0])
     rewards = np.array([10, -20, np.nan, 1e6])
     better, weights = _examples._judged(rows[:4], decisions, rewards)

@@ -7,8 +7,9 @@ import onnx
 import pytest
 
 from compiler_bridge.export import ModelError
+from compiler_bridge.inlining._names import VARIANT
 from compiler_bridge.training._features import FEATURES
-from compiler_bridge.training._network import VARIANT, VARIANTS, Network
+from compiler_bridge.training._network import VARIANTS, Network
 
 onnxruntime = pytest.importorskip("onnxruntime")
 

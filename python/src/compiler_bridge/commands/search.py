@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .._compile_worker import WorkerError
+from .._plugin import PluginMissing, find_plugin
 from .._progress import Progress
 from .._workers import cores
 from ..corpus import Corpus, CorpusError
@@ -21,7 +22,6 @@ from ..inlining._corpus import METRICS, CorpusResult, CorpusSearch, SearchError
 from ..inlining._evaluate import Evaluator
 from ..inlining._search import HillClimbing, RandomFlips
 from ..scoring import Children, Compiler, ScoreError, _table, _words
-from ..scoring._policy import find_plugin
 from ..scoring._result import METRIC
 from . import _files
 from ._shared import INTERRUPTED, TROUBLE, Parser, interrupted_by_sigterm, positive, run
@@ -174,7 +174,14 @@ def _search(arguments: argparse.Namespace) -> int:
     try:
         with interrupted_by_sigterm():
             return _searched(arguments)
-    except (BridgeError, CorpusError, ScoreError, SearchError, WorkerError) as error:
+    except (
+        BridgeError,
+        CorpusError,
+        PluginMissing,
+        ScoreError,
+        SearchError,
+        WorkerError,
+    ) as error:
         print(f"cbridge: {error}", file=sys.stderr)
         return TROUBLE
     except KeyboardInterrupt:

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from .._compile_worker import WorkerError
+from .._plugin import PluginMissing, find_plugin
 from .._workers import cores
 from ..corpus import Corpus, CorpusError, Module
 from ..errors import BridgeError
 from ..export import ModelError, _model
 from ..inlining._evaluate import Evaluator
-from ..scoring import ScoreError
-from ..scoring._policy import find_plugin
 from ..training._events import Events
 from . import verify
 from ._shared import INTERRUPTED, TROUBLE, Parser, interrupted_by_sigterm, positive, run
@@ -143,7 +142,7 @@ def _inline(arguments: argparse.Namespace) -> int:
     try:
         with interrupted_by_sigterm():
             _train(arguments)
-    except (ScoreError, CorpusError, WorkerError, BridgeError) as error:
+    except (BridgeError, CorpusError, PluginMissing, WorkerError) as error:
         print(f"cbridge: {error}", file=sys.stderr)
         return TROUBLE
     except KeyboardInterrupt:

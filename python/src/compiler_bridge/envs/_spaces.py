@@ -9,35 +9,11 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from ..inlining._names import EXTRA_FEATURES, FREQUENCY, LLVM_FEATURES
 from ..spec import TensorSpec
 
 #: Every integer up to here is a float64, too.
 _LARGEST = 1 << 53
-
-#: LLVM's features of a call, in their order.
-INLINE_FEATURES = (
-    *("sroa_savings", "sroa_losses", "load_elimination", "call_penalty", "call_argument_setup"),
-    *("load_relative_intrinsic", "lowered_call_arg_setup", "indirect_call_penalty"),
-    *("jump_table_penalty", "case_cluster_penalty", "switch_default_dest_penalty"),
-    *("switch_penalty", "unsimplified_common_instructions", "num_loops", "dead_blocks"),
-    *("simplified_instructions", "constant_args", "constant_offset_ptr_args", "callsite_cost"),
-    *("cold_cc_penalty", "last_call_to_static_bonus", "is_multiple_blocks", "nested_inlines"),
-    *("nested_inline_cost_estimate", "threshold", "callee_basic_block_count"),
-    *("callsite_height", "node_count", "nr_ctant_params", "cost_estimate", "edge_count"),
-    *("caller_users", "caller_conditionally_executed_blocks", "caller_basic_block_count"),
-    *("callee_conditionally_executed_blocks", "callee_users", "is_callee_avail_external"),
-    "is_caller_avail_external",
-)
-#: What the pass plugin can add to them, in its order.
-EXTRA_FEATURES = (
-    *("inlining_default", "callsite_loop_depth", "callsite_frequency", "callee_instructions"),
-    *("caller_instructions", "callee_calls", "caller_calls", "callee_accesses"),
-    *("callee_allocas", "callee_vanishes", "caller_vanishes", "callee_call_sites"),
-    *("callee_call_sites_in_caller", "callee_other_uses", "callee_is_recursive"),
-    *("callsite_arguments", "callsite_forwarded_arguments", "callsite_local_arguments"),
-    *("callsite_is_tail", "callsite_is_cold", "callsite_in_entry", "callsite_result_used"),
-    "inlining_variant",
-)
 
 #: Registers that LLVM offers to evict from, and one for "evict nothing".
 POSITIONS = 33
@@ -63,8 +39,8 @@ def inline_specs(extra: Iterable[str]) -> list[TensorSpec]:
         )
     chosen = [name for name in EXTRA_FEATURES if "all" in names or name in names]
     return [
-        TensorSpec(name, "float32" if name == "callsite_frequency" else "int64")
-        for name in (*INLINE_FEATURES, *chosen)
+        TensorSpec(name, "float32" if name == FREQUENCY else "int64")
+        for name in (*LLVM_FEATURES, *chosen)
     ]
 
 

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .._compile_worker import Compiled, CompileWorker
+from .._plugin import find_plugin
 from ..corpus import Corpus, Module
+from ..inlining._names import EXTRA_FEATURES
 from ._channel import PoolChannel
 from ._env import CompileEnv
 from ._episode import Task
-from ._plugin import find_plugin
-from ._spaces import EXTRA_FEATURES, inline_specs
+from ._spaces import inline_specs
 
 _METRICS = ("text", "total")
 

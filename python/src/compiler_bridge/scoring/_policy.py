@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-import shutil
-import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+from .._plugin import PluginMissing, find_plugin
 from ._errors import ScoreError
 
 # What the pass plugin reads its runner string from.
@@ -48,7 +47,10 @@ class Policy:
                 raise ScoreError(f"{text!r}: {error}") from None
         if scheme == "heuristic" and not rest:
             return cls(text)
-        path = find_plugin(plugin)
+        try:
+            path = find_plugin(plugin)
+        except PluginMissing as error:
+            raise ScoreError(f"--plugin {error}") from None
         return cls(text, (f"-fpass-plugin={path}",), path)
 
     @property
@@ -135,23 +137,3 @@ def digest(path: Path) -> str:
         while block := file.read(1 << 20):
             state.update(block)
     return state.hexdigest()
-
-
-def find_plugin(given: str | None) -> Path:
-    """The pass plugin: as given, or as `cbridge plugin-path` tells."""
-    if given:
-        path = Path(given).absolute()
-        if not path.is_file():
-            raise ScoreError(f"--plugin {given}: there is no such file")
-        return path
-    ours = Path(__file__).parents[1] / "bin" / "cbridge"
-    tool = str(ours) if ours.is_file() else shutil.which("cbridge")
-    hint = "; name it with --plugin FILE"
-    if tool is None:
-        raise ScoreError(f"the pass plugin for clang is not found: no cbridge in PATH{hint}")
-    command = [tool, "plugin-path", "llvm"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode or not done.stdout.strip():
-        why = done.stderr.strip().removeprefix("cbridge: ") or "cbridge plugin-path tells nothing"
-        raise ScoreError(f"the pass plugin for clang is not found: {why}{hint}")
-    return Path(done.stdout.strip())

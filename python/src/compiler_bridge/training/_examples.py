@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import log
 from ..export import ModelError
-from ._features import DEFAULT, FEATURES, Matrix, matrix
+from ._features import DEFAULT_COLUMN, FEATURES, Matrix, matrix
 from ._imitation import Examples
 from ._rollout import Trajectory
 
@@ -52,7 +52,7 @@ def _judged(
 ]:
     """Which decision is the better one, and how much better. What nobody has tried otherwise is
     LLVM's."""
-    usual = rows[:, FEATURES.index(DEFAULT)].astype(np.int64)
+    usual = rows[:, DEFAULT_COLUMN].astype(np.int64)
     worth = np.where(np.isnan(rewards), 0, rewards)
     better = np.where(worth < 0, 1 - decisions, decisions)
     better = np.where(worth == 0, usual, better)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..export import ModelError
+from ..inlining._names import VARIANT
 from ._features import FEATURES, Matrix, squashed
 
 Vector = np.ndarray[tuple[int], np.dtype[np.float32]]
@@ -17,7 +18,6 @@ Vector = np.ndarray[tuple[int], np.dtype[np.float32]]
 # How far from the mean, in standard deviations, a feature can be.
 FARTHEST = 6.0
 VARIANTS = 8
-VARIANT = "inlining_variant"
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,8 @@ class Network:
 
         arrays = {each.name: numpy_helper.to_array(each) for each in model.graph.initializer}
         names = tuple(each.name for each in model.graph.input if each.name != VARIANT)
+        if strange := set(FEATURES).symmetric_difference(names):
+            raise ModelError(f"looks at other features than this version does: {min(strange)}")
         count = sum(name.startswith("weights") for name in arrays)
         try:
             layers = tuple((arrays[f"weights{i}"], arrays[f"bias{i}"]) for i in range(count))

@@ -17,8 +17,9 @@ from ..codegen import generate, weights_file
 from ..codegen._toolchain import build_so
 from ..corpus import Module
 from ..inlining._evaluate import CompileFailed, DidNotDecide, Evaluation, Evaluator
+from ..inlining._names import VARIANT
 from ._features import EXTRA, Matrix, matrix
-from ._network import VARIANT, Network
+from ._network import Network
 
 # What networks are told beyond LLVM's features.
 _TOLD = (*EXTRA, VARIANT)
