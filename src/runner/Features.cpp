@@ -7,6 +7,7 @@
 #include <cbridge/MLModelRunner.h>
 
 #include "runner/InferExtents.h"
+#include "runner/Recorder.h"
 
 namespace cbridge {
 
@@ -72,6 +73,8 @@ void FeatureWriter::strings(Span<const std::string_view> Values) {
           Runner.E->setStrings(Index, Values, {Extents, Spec.shape().size()});
       !S)
     return Runner.misuse(std::move(S));
+  if (Runner.Log)
+    Runner.Log->setStrings(Index, Values, {Extents, Spec.shape().size()});
   Runner.refreshSlot(Index, {Extents, Spec.shape().size()});
 }
 

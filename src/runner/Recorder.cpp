@@ -51,11 +51,25 @@ Recorder::Recorder(std::shared_ptr<Recording> To, const Signature &Sig)
       Extents[I][D] = Spec.shape()[D] == Dynamic ? 0 : Spec.shape()[D];
     Features[I] = {&Spec, {Extents[I].data(), Spec.shape().size()}, {}};
   }
+  std::vector<TensorSpec> Kept;
+  for (const TensorSpec &Spec : Sig.inputs()) {
+    StringPlaces.push_back(Kept.size());
+    if (Spec.isString())
+      Kept.push_back(Spec);
+  }
+  if (!Kept.empty())
+    Strings.emplace(std::move(Kept));
 }
 
 void Recorder::resized(size_t I, Span<const int64_t> Shape) {
   for (size_t D = 0; D < Shape.size(); ++D)
     Extents[I][D] = Shape[D];
+}
+
+void Recorder::setStrings(size_t I, Span<const std::string_view> Values,
+                          Span<const int64_t> Shape) {
+  if (!Stopped)
+    check(Strings->setStrings(StringPlaces[I], Values, Shape));
 }
 
 void Recorder::begin(std::string_view Of) {
@@ -80,7 +94,9 @@ void Recorder::record(Engine &E, Span<const TensorView> Decision) {
   if (!std::exchange(Announced, false) || !openLog())
     return;
   for (size_t I = 0; I < Features.size(); ++I)
-    Features[I].Data = E.input(I);
+    Features[I].Data = Features[I].Spec->isString()
+                           ? Strings->view(StringPlaces[I]).Data
+                           : Bytes(E.input(I));
   Status S = Log->observe(Context, Ordinal, Features, Decision);
   Rewardable = S.ok();
   // The writer names its file when the file is to blame.

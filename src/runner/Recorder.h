@@ -56,6 +56,10 @@ public:
 
   /// Input I has these extents from now on.
   void resized(size_t I, Span<const int64_t> Shape);
+  /// Input I has these strings from now on. They are kept: not every engine has
+  /// its own where it can be read.
+  void setStrings(size_t I, Span<const std::string_view> Values,
+                  Span<const int64_t> Shape);
   /// A decision is asked for: it takes its number, recorded or not.
   void begin(std::string_view Context);
   /// The decision that begin() announced.
@@ -85,7 +89,8 @@ private:
   bool Announced = false, Rewardable = false, Stopped = false;
   std::vector<TensorView> Features, Outputs;
   std::vector<std::array<int64_t, MaxRank>> Extents;
-  std::optional<TensorStorage> Taken;
+  std::optional<TensorStorage> Taken, Strings;
+  std::vector<size_t> StringPlaces; ///< of inputs, in Strings
   std::optional<LogWriter> Log;
   uint64_t LogOwner = 0; // the process that made Log
 };
