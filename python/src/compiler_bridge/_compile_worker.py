@@ -19,6 +19,8 @@ from ._children import Stopped
 _PROGRAM = "cbridge-compile-worker"
 # How much longer than the compile its answer may take.
 _GRACE = 10.0
+# Milliseconds that poll(2) can wait, which are 24 days.
+_LONGEST = 2**31 - 1
 # The worker's exit status if it cannot start.
 _UNUSABLE = 2
 
@@ -90,7 +92,7 @@ class CompileWorker:
             # A line per task: nothing is read that poll would not see.
             poll = select.poll()
             poll.register(process.stdout, select.POLLIN)
-            if poll.poll(timeout * 1000):
+            if poll.poll(min(timeout * 1000, _LONGEST)):
                 if answer := process.stdout.readline():
                     found: dict[str, Any] = json.loads(answer)
                     return found

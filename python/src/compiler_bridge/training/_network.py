@@ -97,19 +97,20 @@ class Network:
 
         arrays = {each.name: numpy_helper.to_array(each) for each in model.graph.initializer}
         names = tuple(each.name for each in model.graph.input if each.name != VARIANT)
-        if strange := set(FEATURES).symmetric_difference(names):
-            raise ModelError(f"looks at other features than this version does: {min(strange)}")
         count = sum(name.startswith("weights") for name in arrays)
         try:
             layers = tuple((arrays[f"weights{i}"], arrays[f"bias{i}"]) for i in range(count))
             if not count:
                 raise KeyError("weights0")
-            return cls(arrays["mean"], arrays["scale"], layers, arrays["variants"], names)
+            network = cls(arrays["mean"], arrays["scale"], layers, arrays["variants"], names)
         except KeyError as missing:
             raise ModelError(
                 f"has no {missing}: only models that `cbridge train inline` has written can be "
                 "trained on"
             ) from None
+        if strange := set(FEATURES).symmetric_difference(names):
+            raise ModelError(f"looks at other features than this version does: {min(strange)}")
+        return network
 
     def as_onnx(self) -> Any:
         """The model: features in, `inlining_decision` and `inlining_score` out."""
