@@ -9,12 +9,14 @@
 #include "ClangProcess.h"
 #include "EndProcesses.h"
 #include "HostProcess.h"
+#include "InlineLog.h"
 #include "ObjectFile.h"
 #include "PrivateFolder.h"
 #include "Spool.h"
 
 #include "os/FileSet.h"
 
+#include <cstdlib>
 #include <memory>
 
 #include <sched.h>
@@ -26,6 +28,9 @@ namespace cbridge::driver {
 namespace {
 
 using Clock = Deadline::Clock;
+
+constexpr char ModelVariable[] = "CBRIDGE_INLINE_MODEL",
+               FeaturesVariable[] = "CBRIDGE_INLINE_FEATURES";
 
 /// For clangs that have been told to end.
 constexpr std::chrono::seconds Grace(10);
@@ -41,7 +46,12 @@ size_t coreCount() {
              : 1;
 }
 
-/// One compile; 0 is plain clang's.
+std::string variable(const char *Name) {
+  const char *Value = std::getenv(Name);
+  return Value ? Value : "";
+}
+
+/// One compile; 0 is plain clang's, and 1 the model's.
 struct Way {
   Way(size_t Index, CaughtSignals &Signals) : Index(Index), Clang(Signals) {}
   bool isPlain() const { return Index == 0; }
@@ -51,7 +61,7 @@ struct Way {
   HeldOutput Out, Err;
   Clock::time_point Began = Clock::now();
   Deadline Until = Deadline::never();
-  uint64_t Size = 0; ///< of its object, once it is known
+  InlinedObject Made; ///< once it has ended
 };
 
 class Race {
@@ -67,22 +77,32 @@ public:
   std::unique_ptr<Way> Best;
   /// Why no model was a candidate; empty: one was.
   std::string note() const { return Candidates == 0 ? WhyNone : ""; }
-  std::string object(const Way &Of) const {
-    return Folder + "/" + std::to_string(Of.Index) + ".o";
-  }
+  std::string object(size_t Way) const { return file(Way, ".o"); }
 
 private:
-  Status start(size_t Index);
+  /// The file of a compile.
+  std::string file(size_t Way, const char *Ending) const {
+    return Folder + "/" + std::to_string(Way) + Ending;
+  }
+  bool climbs() const { return What.Ways > 2; }
+  /// All of these, as many at a time as there are cores.
+  void compile(const std::vector<std::string> &Runners);
+  /// The model's decisions made better.
+  void climb();
+  Status start(size_t Index, const std::string &Runner);
   void step();
   void stop(int Signal);
   void finish(std::unique_ptr<Way> W);
   /// Whether its object may be kept; else why not.
   Status judge(Way &W);
+  Status readLog(Way &W);
 
   const BudgetRun &What;
   CaughtSignals &Signals;
   const std::string Folder;
   std::vector<std::unique_ptr<Way>> Running;
+  std::vector<std::optional<InlinedObject>> Results; ///< of all; none: failed
+  std::string Context;                 ///< by which the module is known
   std::chrono::nanoseconds Longest{0}; // 0: unknown
   bool Stopped = false;
   Status Failure;
@@ -90,7 +110,7 @@ private:
   std::string WhyNone;
 };
 
-Status Race::start(size_t Index) {
+Status Race::start(size_t Index, const std::string &Runner) {
   auto W = std::make_unique<Way>(Index, Signals);
   for (HeldOutput *Each : {&W->Out, &W->Err}) {
     Expected<HeldOutput> Made = HeldOutput::open(Folder);
@@ -99,14 +119,18 @@ Status Race::start(size_t Index) {
     *Each = std::move(*Made);
   }
   ClangProcess::Place Here = {Folder, W->Out.Far.get(), W->Err.Far.get(), {}};
-  if (!W->isPlain())
-    Here.Variant = Index - 1;
+  if (!W->isPlain() && climbs()) {
+    std::string Features = variable(FeaturesVariable);
+    Features += (Features.empty() ? "" : ",") + std::string(InlineLogFeatures);
+    Here.Variables = {{ModelVariable, recording(Runner, file(Index, ".log"))},
+                      {FeaturesVariable, Features}};
+  }
   if (Longest.count() != 0)
     W->Until = Deadline::in(Longest);
   Status S = W->Clang.start(
       What.Command.Words[0],
-      W->isPlain() ? What.Command.plain(object(*W))
-                   : What.Command.variant(object(*W), What.Options),
+      W->isPlain() ? What.Command.plain(object(Index))
+                   : What.Command.variant(object(Index), What.Options),
       &Here);
   W->Out.Far.close();
   W->Err.Far.close();
@@ -131,15 +155,28 @@ Status Race::judge(Way &W) {
       "clang failed with inline model '" + What.Model + "'; compiled without";
   if (W.Clang.waitStatus() != 0)
     return Failed(Fault);
-  Expected<uint64_t> Size = loadedBytesOf(object(W));
-  if (!Size)
-    return W.isPlain() ? Size.status() : Failed(Fault);
-  W.Size = *Size;
+  Expected<ObjectSizes> Sizes = ObjectSizes::ofFile(object(W.Index));
+  if (!Sizes)
+    return W.isPlain() ? Sizes.status() : Failed(Fault);
+  W.Made.Bytes = Sizes->Loaded;
+  W.Made.Functions = std::move(Sizes->Functions);
   if (W.isPlain())
     return Status();
   // The plugin tells so if the model did not decide all.
   std::string Told = W.Err.lineWith("cbridge: ", "; LLVM's own heuristic");
-  return Told.empty() ? Status() : Failed(Told);
+  return Told.empty() ? readLog(W) : Failed(Told);
+}
+
+Status Race::readLog(Way &W) {
+  if (!climbs())
+    return Status();
+  Expected<InlineLog> Log = InlineLog::read(file(W.Index, ".log"));
+  os::removeDirectory(file(W.Index, ".log"));
+  if (!Log)
+    return Log.status();
+  Context = Log->Context;
+  W.Made.Decisions = std::move(Log->Decisions);
+  return Status();
 }
 
 void Race::finish(std::unique_ptr<Way> W) {
@@ -159,13 +196,17 @@ void Race::finish(std::unique_ptr<Way> W) {
   } else if (WhyNone.empty() || W->Index == 1) {
     WhyNone = Why.message();
   }
-  bool IsBetter =
-      Why.ok() && (!Best || W->Size < Best->Size ||
-                   (W->Size == Best->Size && W->Index < Best->Index));
-  if (IsBetter)
+  if (!Why.ok()) {
+    ::unlink(object(W->Index).c_str());
+    return;
+  }
+  uint64_t Bytes = W->Made.Bytes;
+  Results[W->Index] = std::move(W->Made);
+  if (!Best || Bytes < Results[Best->Index]->Bytes ||
+      (Bytes == Results[Best->Index]->Bytes && W->Index < Best->Index))
     std::swap(W, Best);
   if (W)
-    ::unlink(object(*W).c_str());
+    ::unlink(object(W->Index).c_str());
 }
 
 /// Waits for something to happen.
@@ -206,6 +247,42 @@ void Race::step() {
     finish(std::move(W));
 }
 
+void Race::compile(const std::vector<std::string> &Runners) {
+  size_t Next = Results.size(), Cores = coreCount();
+  const size_t First = Next, End = Next + Runners.size();
+  Results.resize(End);
+  for (;;) {
+    for (; !Stopped && Next < End && Running.size() < Cores; ++Next)
+      if (Failure = start(Next, Runners[Next - First]); !Failure.ok())
+        stop(SIGKILL);
+    if (Running.empty())
+      return;
+    step();
+  }
+}
+
+void Race::climb() {
+  InlineClimb Climb(*Results[0], *Results[1]);
+  while (!Stopped) {
+    const size_t First = Results.size();
+    std::vector<std::string> Runners;
+    for (const InlineClimb::Way &Each : Climb.next(What.Ways - First)) {
+      Expected<std::string> Runner =
+          replaying(file(First + Runners.size(), ".way"), Context, Each);
+      if (!Runner)
+        return; // what there is, is good enough
+      Runners.push_back(std::move(*Runner));
+    }
+    if (Runners.empty())
+      return;
+    compile(Runners);
+    std::vector<const InlinedObject *> Made;
+    for (size_t I = First; I < Results.size(); ++I)
+      Made.push_back(Results[I] ? &*Results[I] : nullptr);
+    Climb.learn(Made);
+  }
+}
+
 Status Race::run() {
   Expected<InteractiveHost> Nobody = InteractiveHost::open({});
   if (!Nobody)
@@ -214,15 +291,9 @@ Status Race::run() {
   Expected<HostProcess> Guard = HostProcess::start(*Nobody, {}, Folder);
   if (!Guard)
     return Guard.status();
-  size_t Next = 0, Cores = coreCount();
-  for (;;) {
-    while (!Stopped && Next < What.Ways && Running.size() < Cores)
-      if (Failure = start(Next++); !Failure.ok())
-        stop(SIGKILL);
-    if (Running.empty())
-      break;
-    step();
-  }
+  compile({"", What.Model});
+  if (climbs() && Failure.ok() && Results[0] && Results[1])
+    climb();
   if (Stopped) // models may have started others
     endAsking(Folder, /*SignalledAlready=*/true);
   return Failure;
@@ -262,7 +333,7 @@ Expected<HostedRun::Outcome> BudgetRun::run() {
     Failure = R.run();
     Signals.take(); // the last word
     if (Failure.ok() && !Signals.received() && R.Best && R.PlainStatus == 0)
-      Failure = replaceFile(R.object(*R.Best), Command.Object);
+      Failure = replaceFile(R.object(R.Best->Index), Command.Object);
     Winner = std::move(R.Best);
     PlainStatus = R.PlainStatus;
     Note = R.note();

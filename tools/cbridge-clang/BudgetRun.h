@@ -13,14 +13,16 @@
 namespace cbridge::driver {
 
 /// One source, compiled several ways, of which the smallest object is kept:
-/// without a model, and by each variant of an inlining model. Of objects of one
-/// size that of the earliest way is kept, whichever was ready first.
+/// without a model, by an inlining model, and by what an InlineClimb makes of
+/// these two. Of objects of one size that of the earliest way is kept,
+/// whichever was ready first.
 struct BudgetRun {
   InnerCommand Command;
   /// What loads the model, and its name for users.
   std::vector<std::string> Options;
   std::string Model;
-  /// How many ways; the first is without the model.
+  /// How many ways at most. With more than two, the model must be one that
+  /// may be told more than it takes.
   size_t Ways;
 
   /// Runs as many of them at a time as there are cores for us. If it succeeds,

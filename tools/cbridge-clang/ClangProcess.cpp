@@ -34,8 +34,8 @@ void move(const ClangProcess::Place &In) {
   markAsAsking(In.Folder);
   // Where clang's own temporary files end with us, however it ends.
   ::setenv("TMPDIR", In.Folder.c_str(), 1);
-  if (In.Variant)
-    ::setenv("CBRIDGE_INLINE_VARIANT", std::to_string(*In.Variant).c_str(), 1);
+  for (const auto &[Name, Value] : In.Variables)
+    ::setenv(Name.c_str(), Value.c_str(), 1);
   ::dup2(In.Output, STDOUT_FILENO);
   ::dup2(In.Error, STDERR_FILENO);
 }

@@ -9,7 +9,6 @@
 
 #include "CaughtSignals.h"
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +30,8 @@ public:
   struct Place {
     std::string Folder; ///< whose mark it bears, and for temporary files
     int Output, Error;  ///< files for what it prints
-    /// Which of its answers an inlining model is asked for; none: as it was.
-    std::optional<size_t> Variant;
+    /// Those of the environment that are not as they were.
+    std::vector<std::pair<std::string, std::string>> Variables;
   };
   Status start(const std::string &Path, const std::vector<std::string> &Argv,
                const Place *In = nullptr);

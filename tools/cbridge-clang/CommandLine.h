@@ -51,6 +51,8 @@ struct CommandLine {
   /// The runner string for a kind of decision; empty: LLVM's own heuristic.
   const std::string &model(Kind K) const { return Models[size_t(K)]; }
   void dropModel(Kind K) { Models[size_t(K)].clear(); }
+  /// Whether an option has told the budget.
+  bool hasToldBudget() const { return ToldBudget; }
 
 private:
   Status takeOption(const std::string &Word);

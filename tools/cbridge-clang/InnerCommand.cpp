@@ -130,6 +130,15 @@ std::optional<InnerCommand> InnerCommand::of(const std::string &Told) {
       return std::nullopt;
     }
   }
+  std::optional<InnerCommand> Checked = of(std::move(Command.Words));
+  if (Checked)
+    Checked->Warnings = std::move(Command.Warnings);
+  return Checked;
+}
+
+std::optional<InnerCommand> InnerCommand::of(std::vector<std::string> Argv) {
+  InnerCommand Command;
+  Command.Words = std::move(Argv);
   const std::vector<std::string> &Words = Command.Words;
   if (Words.size() < 3 || Words[1] != "-cc1" || Words.back() == "-" ||
       std::find(Words.begin(), Words.end(), "-emit-obj") == Words.end() ||

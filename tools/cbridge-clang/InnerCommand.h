@@ -27,6 +27,8 @@ struct InnerCommand {
   /// else, or write files other than the object and that for make, of which
   /// each run would have its own.
   static std::optional<InnerCommand> of(const std::string &Told);
+  /// The same for a command that is there already, with the program.
+  static std::optional<InnerCommand> of(std::vector<std::string> Argv);
   /// Asks clang; nothing also if it fails. Argv is with its path.
   static std::optional<InnerCommand> ask(const std::vector<std::string> &Argv);
 

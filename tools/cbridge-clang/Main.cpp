@@ -9,7 +9,7 @@
 #include "ClangProcess.h"
 #include "CommandLine.h"
 #include "HostedRun.h"
-#include "ModelVariants.h"
+#include "ModelInterface.h"
 #include "ObjectFile.h"
 #include "Spool.h"
 
@@ -43,8 +43,9 @@ Is clang 19, with models that take some of its decisions.
   --cbridge-inline=RUNNER    what to inline
   --cbridge-evict=RUNNER     which register to free (greedy register allocator)
   --cbridge-priority=RUNNER  which value gets its register first
-  --cbridge-budget=K         compile each source K ways, without a model and by
-                             K-1 variants of that which inlines, and keep the
+  --cbridge-budget=K         compile each source up to K ways: without a model,
+                             by that which inlines, and with its decisions
+                             changed where sizes of functions tell; keep the
                              smallest object (1 to 64; default: 1, by the model)
   --cbridge-help             print this text; --help prints clang's
   --cbridge-version          print the versions, and what is used
@@ -214,15 +215,18 @@ std::optional<BudgetRun> budgetRun(const HostedRun &Run,
   const std::string &Model = Line.model(Kind::Inline);
   // A model that records is to be asked once about each decision.
   if (Line.Budget == 1 || Run.Options.empty() || !Run.Models.empty() ||
-      !Call.Optimizes || !Call.OnlyMakesObjects || Call.ReadsStdin ||
-      RunnerString::parse(Model)->has("record"))
+      Call.ReadsStdin || RunnerString::parse(Model)->has("record"))
     return std::nullopt;
-  std::optional<InnerCommand> Command = InnerCommand::ask(Run.Plain);
+  std::optional<InnerCommand> Command;
+  if (Call.IsInner)
+    Command = InnerCommand::of(Run.Plain);
+  else if (Call.Optimizes && Call.OnlyMakesObjects)
+    Command = InnerCommand::ask(Run.Plain);
   if (!Command || !canBeReplaced(Command->Object))
     return std::nullopt;
   size_t Ways = Line.Budget;
-  if (Ways > 2 && !hasVariants(Model))
-    Ways = 2; // the others would be the same as the second
+  if (Ways > 2 && !describesItself(Model))
+    Ways = 2; // how it decided could not be known
   return BudgetRun{std::move(*Command), Run.Options, Model, Ways};
 }
 
@@ -280,7 +284,7 @@ int run(CommandLine Line) {
                    Line.Arguments.end());
   Run.ReadsStdin = Call.ReadsStdin;
   Run.LinksByLld = Call.LinksLtoByLld;
-  if (Line.Disabled || Call.IsInner)
+  if (Line.Disabled || (Call.IsInner && !Line.hasToldBudget()))
     return exec(Run);
   checkModels(Line, *Compiler);
   if (!Line.model(Kind::Inline).empty())
@@ -288,7 +292,8 @@ int run(CommandLine Line) {
   setVariable(Kinds[size_t(Kind::Inline)], Line.model(Kind::Inline));
   Run.Models = advisors(Line, Call);
 
-  bool Inlines = !Run.Options.empty() && (Call.Optimizes || Call.LinksLtoByLld);
+  bool Inlines = !Run.Options.empty() &&
+                 (Call.Optimizes || Call.LinksLtoByLld || Call.IsInner);
   if (Run.Models.empty() && !Inlines)
     return exec(Run);
   // From here on clang may have to be run twice.
@@ -303,6 +308,8 @@ int run(CommandLine Line) {
   if (std::optional<BudgetRun> Several = budgetRun(Run, Line, Call))
     if (Expected<HostedRun::Outcome> Outcome = Several->run())
       return Outcome->Succeeded ? tell(*Outcome) : execPlain(Run);
+  if (Call.IsInner)
+    return execPlain(Run);
   return runWithModels(std::move(Run), Line);
 }
 

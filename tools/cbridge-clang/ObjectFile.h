@@ -10,16 +10,21 @@
 #include <cbridge/Expected.h>
 #include <cbridge/Span.h>
 
+#include <map>
 #include <string>
 
 namespace cbridge::driver {
 
-/// The bytes of an ELF file that are loaded: code, constants, data, unwind
-/// tables, but not zeroed memory, which is in no file. Fails if it is no ELF
-/// file or damaged.
-Expected<uint64_t> loadedBytes(Bytes Elf);
-/// The same of a file by its name.
-Expected<uint64_t> loadedBytesOf(const std::string &Path);
+struct ObjectSizes {
+  /// The bytes of an ELF file that are loaded: code, constants, data, unwind
+  /// tables, but not zeroed memory, which is in no file.
+  uint64_t Loaded = 0;
+  std::map<std::string, uint64_t> Functions;
+
+  /// Fails if it is no ELF file or damaged.
+  static Expected<ObjectSizes> of(Bytes Elf);
+  static Expected<ObjectSizes> ofFile(const std::string &Path);
+};
 
 /// Whether clang would write this file by putting another in its place: there
 /// is none or a regular one, and clang may write it and others beside it.

@@ -78,42 +78,42 @@ Memory elf(bool BigEndian, bool CountInTable = false) {
 
 Memory elf64() { return elf<Elf64_Ehdr, Elf64_Shdr>(false); }
 
-TEST(LoadedBytes, BothSizesAndOrders) {
+TEST(ObjectSizesTest, BothSizesAndOrders) {
   for (bool BigEndian : {false, true})
     for (bool CountInTable : {false, true}) {
-      Expected<uint64_t> Wide =
-          loadedBytes(elf<Elf64_Ehdr, Elf64_Shdr>(BigEndian, CountInTable));
+      Expected<ObjectSizes> Wide =
+          ObjectSizes::of(elf<Elf64_Ehdr, Elf64_Shdr>(BigEndian, CountInTable));
       ASSERT_TRUE(Wide) << Wide.status().message();
-      EXPECT_EQ(*Wide, Expected123);
-      Expected<uint64_t> Narrow =
-          loadedBytes(elf<Elf32_Ehdr, Elf32_Shdr>(BigEndian, CountInTable));
+      EXPECT_EQ(Wide->Loaded, Expected123);
+      Expected<ObjectSizes> Narrow =
+          ObjectSizes::of(elf<Elf32_Ehdr, Elf32_Shdr>(BigEndian, CountInTable));
       ASSERT_TRUE(Narrow) << Narrow.status().message();
-      EXPECT_EQ(*Narrow, Expected123);
+      EXPECT_EQ(Narrow->Loaded, Expected123);
     }
 }
 
-TEST(LoadedBytes, NoElf) {
+TEST(ObjectSizesTest, NoElf) {
   for (const char *Text : {"", "x",
                            "\x7f"
                            "ELF",
                            "!<arch>\nand much more text"})
-    EXPECT_FALSE(loadedBytes(
+    EXPECT_FALSE(ObjectSizes::of(
         {reinterpret_cast<const unsigned char *>(Text), std::strlen(Text)}));
 }
 
-TEST(LoadedBytes, EveryPrefixIsDamaged) {
+TEST(ObjectSizesTest, EveryPrefixIsDamaged) {
   Memory Whole = elf64();
   for (size_t Size = 0; Size < Whole.size(); ++Size) {
     Memory Part(Whole.begin(), Whole.begin() + ptrdiff_t(Size)); // for ASan
-    EXPECT_FALSE(loadedBytes(Part)) << Size;
+    EXPECT_FALSE(ObjectSizes::of(Part)) << Size;
   }
 }
 
-TEST(LoadedBytes, Damaged) {
+TEST(ObjectSizesTest, Damaged) {
   auto With = [](size_t Offset, auto Value) {
     Memory File = elf64();
     std::memcpy(&File[Offset], &Value, sizeof(Value));
-    return loadedBytes(File);
+    return ObjectSizes::of(File);
   };
   EXPECT_FALSE(With(EI_CLASS, uint8_t(9)));
   EXPECT_FALSE(With(EI_DATA, uint8_t(0)));
@@ -130,18 +130,27 @@ TEST(LoadedBytes, Damaged) {
            ~uint64_t(0)));
 }
 
-TEST(LoadedBytes, NoSections) {
+TEST(ObjectSizesTest, NoSections) {
   Memory File = elf64();
   std::memset(&File[offsetof(Elf64_Ehdr, e_shoff)], 0, sizeof(uint64_t));
-  Expected<uint64_t> Size = loadedBytes(File);
+  Expected<ObjectSizes> Size = ObjectSizes::of(File);
   ASSERT_TRUE(Size);
-  EXPECT_EQ(*Size, 0u);
+  EXPECT_EQ(Size->Loaded, 0u);
 }
 
-TEST(LoadedBytes, OfAFile) {
-  EXPECT_TRUE(loadedBytesOf("/proc/self/exe"));
-  EXPECT_FALSE(loadedBytesOf("/dev/null"));
-  EXPECT_FALSE(loadedBytesOf("/nowhere"));
+/// With C's name, so that it is known.
+extern "C" [[gnu::noinline, gnu::used]] int cbridgeTestedFunction(int X) {
+  return X * X + 1;
+}
+
+TEST(ObjectSizesTest, OfAFile) {
+  Expected<ObjectSizes> Ours = ObjectSizes::ofFile("/proc/self/exe");
+  ASSERT_TRUE(Ours) << Ours.status().message();
+  ASSERT_EQ(Ours->Functions.count("cbridgeTestedFunction"), 1u);
+  EXPECT_GT(Ours->Functions["cbridgeTestedFunction"], 0u);
+  EXPECT_EQ(Ours->Functions.count("environ"), 0u); // no function
+  EXPECT_FALSE(ObjectSizes::ofFile("/dev/null"));
+  EXPECT_FALSE(ObjectSizes::ofFile("/nowhere"));
 }
 
 class ReplaceFile : public testing::Test {

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "ExtraFeatures.h"
 
-#include "Settings.h"
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
@@ -65,15 +64,6 @@ int64_t locals(const CallSite &S) {
   });
 }
 
-int64_t variant(const CallSite &) {
-  static const int64_t Of = [] {
-    int64_t Number = 0;
-    StringRef(valueOf(Setting::InlineVariant)).getAsInteger(10, Number);
-    return Number;
-  }();
-  return Of;
-}
-
 constexpr ExtraFeature integer(const char *Name,
                                int64_t (*Compute)(const CallSite &)) {
   return {Name, ElementType::Int64, Compute, nullptr, nullptr};
@@ -123,7 +113,6 @@ constexpr ExtraFeature Table[] = {
         [](const S &C) -> int64_t { return C.CB.getParent()->isEntryBlock(); }),
     integer("callsite_result_used",
             [](const S &C) -> int64_t { return !C.CB.use_empty(); }),
-    integer("inlining_variant", variant),
     {"caller_name", ElementType::String, nullptr, nullptr,
      [](const S &C) { return viewOf(nameOf(C.Caller)); }},
     {"callee_name", ElementType::String, nullptr, nullptr,
@@ -200,6 +189,14 @@ ExtraFeatures extraFeaturesOf(const Signature &Model) {
     if (Model.inputIndex(Each.Name))
       Wanted.push_back(&Each);
   return Wanted;
+}
+
+ExtraFeatures joined(const ExtraFeatures &One, const ExtraFeatures &Other) {
+  ExtraFeatures Both;
+  for (const ExtraFeature &Each : Table)
+    if (is_contained(One, &Each) || is_contained(Other, &Each))
+      Both.push_back(&Each);
+  return Both;
 }
 
 } // namespace cbridge::passes

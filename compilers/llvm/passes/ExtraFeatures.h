@@ -71,6 +71,8 @@ using ExtraFeatures = std::vector<const ExtraFeature *>;
 Expected<ExtraFeatures> parseExtraFeatures(std::string_view List);
 /// Those that Model takes.
 ExtraFeatures extraFeaturesOf(const Signature &Model);
+/// Those that are in one of two selections.
+ExtraFeatures joined(const ExtraFeatures &One, const ExtraFeatures &Other);
 
 } // namespace cbridge::passes
 

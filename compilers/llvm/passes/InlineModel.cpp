@@ -50,13 +50,13 @@ void InlineModel::open(const std::string &Text) {
   Expected<Signature> Described = Model::describe(Text);
   if (Described)
     Score = Described->outputIndex(ScoreName).has_value();
-  if (!Named.empty()) {
-    Expected<ExtraFeatures> Parsed = parseExtraFeatures(Named);
-    if (!Parsed)
-      return Refuse(Parsed.status());
-    Extras = std::move(*Parsed);
-  } else if (Described) {
+  if (Described)
     Extras = extraFeaturesOf(*Described);
+  if (!Named.empty()) {
+    Expected<ExtraFeatures> More = parseExtraFeatures(Named);
+    if (!More)
+      return Refuse(More.status());
+    Extras = joined(Extras, *More);
   }
 
   // cbridge: begin

@@ -27,9 +27,6 @@ constexpr Entry Entries[] = {
     {"cbridge-inline-explain", "CBRIDGE_INLINE_EXPLAIN", "N",
      "Remarks name up to N features without which the inlining model would "
      "have decided otherwise"},
-    {"cbridge-inline-variant", "CBRIDGE_INLINE_VARIANT", "N",
-     "Which of its answers the inlining model is asked for, if it has several; "
-     "0: the best"},
 };
 constexpr size_t Count = std::size(Entries);
 

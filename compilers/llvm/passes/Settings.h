@@ -17,7 +17,6 @@ enum class Setting {
   InlineModel,    ///< -cbridge-inline-model, CBRIDGE_INLINE_MODEL
   InlineFeatures, ///< -cbridge-inline-features, CBRIDGE_INLINE_FEATURES
   InlineExplain,  ///< -cbridge-inline-explain, CBRIDGE_INLINE_EXPLAIN
-  InlineVariant,  ///< -cbridge-inline-variant, CBRIDGE_INLINE_VARIANT
 };
 
 /// Its value; empty if it was not told, or if CBRIDGE_DISABLE is set.

@@ -45,10 +45,10 @@ def test_models(evaluator, module, monkeypatch):
     never = evaluator.runner(module, "constant:0")
     assert never.text < evaluator.heuristic(module).text
     assert "step0" in never.compiled.functions
-    recorded = evaluator.recorded(module, "constant:0", ["inlining_variant"])
+    recorded = evaluator.recorded(module, "constant:0", ["callee_calls"])
     assert recorded.text == never.text
     assert not recorded.decisions.any()
-    assert not recorded.asked.features["inlining_variant"].any()
+    assert recorded.asked.features["callee_calls"].any()
 
 
 def test_decisions_on_some_pairs(evaluator, module):

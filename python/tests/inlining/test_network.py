@@ -1,15 +1,12 @@
 """Networks: the same in NumPy, as ONNX and as parameters."""
 
-from dataclasses import replace
-
 import numpy as np
 import onnx
 import pytest
 
 from compiler_bridge.export import ModelError
-from compiler_bridge.inlining._names import VARIANT
 from compiler_bridge.training._features import FEATURES
-from compiler_bridge.training._network import VARIANTS, Network
+from compiler_bridge.training._network import Network
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
@@ -21,37 +18,30 @@ def rows():
 
 @pytest.fixture
 def network(rows):
-    made = Network.fresh(rows, (8, 4), 1)
-    return replace(made, biases=np.linspace(0, 0.3, VARIANTS, dtype=np.float32))
+    return Network.fresh(rows, (8, 4), 1)
 
 
-def answers(network, rows, variant):
+def answers(network, rows):
     session = onnxruntime.InferenceSession(network.as_onnx().SerializeToString())
     found = []
     for row in rows:
         inputs = {name: row[i : i + 1].astype(np.int64) for i, name in enumerate(FEATURES)}
-        found.append(session.run(None, {**inputs, VARIANT: np.array([variant])}))
+        found.append(session.run(None, inputs))
     return np.array(found)[:, :, 0].T
 
 
-@pytest.mark.parametrize("variant", [0, 3, VARIANTS - 1])
-def test_onnx_answers_the_same(network, rows, variant):
-    decisions, scores = answers(network, rows, variant)
-    wanted = network.scores(network.standardized(rows)) + network.biases[variant]
+def test_onnx_answers_the_same(network, rows):
+    decisions, scores = answers(network, rows)
+    wanted = network.scores(network.standardized(rows))
     np.testing.assert_allclose(scores, wanted, rtol=1e-3, atol=1e-3)
-    assert variant or 0 < decisions.sum() < len(rows)
-    np.testing.assert_array_equal(decisions, network.decisions(rows, variant))
-
-
-def test_a_variant_that_is_none_is_the_nearest(network, rows):
-    np.testing.assert_array_equal(answers(network, rows, 99), answers(network, rows, VARIANTS - 1))
-    np.testing.assert_array_equal(answers(network, rows, -1), answers(network, rows, 0))
+    assert 0 < decisions.sum() < len(rows)
+    np.testing.assert_array_equal(decisions, network.decisions(rows))
 
 
 def test_what_is_written_is_read(network, rows):
     again = Network.from_onnx(network.as_onnx())
     assert again.as_onnx() == network.as_onnx()
-    np.testing.assert_array_equal(again.decisions(rows, 2), network.decisions(rows, 2))
+    np.testing.assert_array_equal(again.decisions(rows), network.decisions(rows))
 
 
 def test_a_model_of_others_is_refused():

@@ -192,10 +192,9 @@ def _train(arguments: argparse.Namespace) -> None:
                 print(f"cbridge: {name}: cannot be compiled, left out", file=sys.stderr)
             with _Curves(folder, plan.steps) as curves:
                 state = job.run(curves.show)
-            network = job.finished(state)
         finally:
             job.close()
-    model = network.as_onnx()
+    model = state.best.as_onnx()
     data = f"{len(training)} modules of {arguments.corpus}"
     about = {"name": output.stem, "version": "1", "training_data": data, "license": None}
     _model.write_metadata(model, _model.graph_signature(model), **about)

@@ -106,9 +106,9 @@ class Evaluator:
             return Evaluation(self._compile(module, None))
         return self._recorded(module, "heuristic:", features)
 
-    def runner(self, module: Module, runner: str, *, variant: int = 0) -> Evaluation:
+    def runner(self, module: Module, runner: str) -> Evaluation:
         """By a model, which is not recorded."""
-        return Evaluation(self._compile(module, runner, {"CBRIDGE_INLINE_VARIANT": str(variant)}))
+        return Evaluation(self._compile(module, runner))
 
     def recorded(self, module: Module, runner: str, features: Sequence[str]) -> Evaluation:
         """By a model, recorded with these features beyond LLVM's."""
@@ -158,7 +158,6 @@ class Evaluator:
             "CBRIDGE_DISABLE": None,
             "CBRIDGE_INLINE_EXPLAIN": None,
             "CBRIDGE_INLINE_FEATURES": None,
-            "CBRIDGE_INLINE_VARIANT": None,
             "CBRIDGE_INLINE_MODEL": runner,
             **(more or {}),
         }

@@ -30,10 +30,9 @@ EXTRA_FEATURES = _names(
     caller_dead_ends callee_nounwind callsite_is_invoke callee_vanishes caller_vanishes
     callee_call_sites callee_call_sites_in_caller callee_other_uses callsite_arguments
     callsite_forwarded_arguments callsite_local_arguments callsite_is_tail callsite_is_cold
-    callsite_in_entry callsite_result_used inlining_variant
+    callsite_in_entry callsite_result_used
     """
 )
 """What can follow them, in this order: all that are numbers."""
-VARIANT = "inlining_variant"
 DEFAULT = "inlining_default"
 FREQUENCY, LOOP_DEPTH = "callsite_frequency", "callsite_loop_depth"

@@ -13,19 +13,17 @@ from ..inlining._names import (
     FREQUENCY,
     LLVM_FEATURES,
     LOOP_DEPTH,
-    VARIANT,
 )
 
 Matrix = np.ndarray[tuple[int, int], np.dtype[np.float32]]
 
 
-# Two are 0 outside of ThinLTO; loops and frequencies take too long to find out; variants are ours.
+# Two are 0 outside of ThinLTO; loops and frequencies take too long to find out.
 _LEFT_OUT = {
     "is_callee_avail_external",
     "is_caller_avail_external",
     FREQUENCY,
     LOOP_DEPTH,
-    VARIANT,
 }
 EXTRA = tuple(name for name in EXTRA_FEATURES if name not in _LEFT_OUT)
 FEATURES = tuple(name for name in LLVM_FEATURES if name not in _LEFT_OUT) + EXTRA

@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..export import ModelError
-from ..inlining._names import VARIANT
 from ._features import FEATURES, Matrix, squashed
 
 Vector = np.ndarray[tuple[int], np.dtype[np.float32]]
 
 # How far from the mean, in standard deviations, a feature can be.
 FARTHEST = 6.0
-VARIANTS = 8
 
 
 @dataclass(frozen=True)
 class Network:
     """Features are squashed, standardized and cut off; layers with ReLU follow; the last gives a
-    score, to which the variant's bias is added. Above 0 the call is inlined."""
+    score. Above 0 the call is inlined."""
 
     mean: Vector
     scale: Vector
     layers: tuple[tuple[Matrix, Vector], ...]
     """Weights, of shape (inputs, outputs), and biases."""
-    biases: Vector = field(default_factory=lambda: np.zeros(VARIANTS, np.float32))
-    """Of the variants; that of the first is 0."""
     features: tuple[str, ...] = FEATURES
 
     @classmethod
@@ -68,14 +64,8 @@ class Network:
         """The same bits whatever else is asked at the time, which those of many rows are not."""
         return float(self.scores(self.standardized(row[None, :]))[0])
 
-    def decisions(self, rows: Matrix, variant: int = 0) -> np.ndarray[Any, np.dtype[np.int64]]:
-        scores = self.scores(self.standardized(rows))
-        return np.asarray(scores + self.biases[variant] > 0, np.int64)
-
-    def shifted(self, by: float) -> Network:
-        """All scores are more by so much."""
-        weights, bias = self.layers[-1]
-        return replace(self, layers=(*self.layers[:-1], (weights, bias + np.float32(by))))
+    def decisions(self, rows: Matrix) -> np.ndarray[Any, np.dtype[np.int64]]:
+        return np.asarray(self.scores(self.standardized(rows)) > 0, np.int64)
 
     def parameters(self) -> Vector:
         """All that is learned, in a row."""
@@ -96,13 +86,13 @@ class Network:
         from onnx import numpy_helper
 
         arrays = {each.name: numpy_helper.to_array(each) for each in model.graph.initializer}
-        names = tuple(each.name for each in model.graph.input if each.name != VARIANT)
+        names = tuple(each.name for each in model.graph.input)
         count = sum(name.startswith("weights") for name in arrays)
         try:
             layers = tuple((arrays[f"weights{i}"], arrays[f"bias{i}"]) for i in range(count))
             if not count:
                 raise KeyError("weights0")
-            network = cls(arrays["mean"], arrays["scale"], layers, arrays["variants"], names)
+            network = cls(arrays["mean"], arrays["scale"], layers, names)
         except KeyError as missing:
             raise ModelError(
                 f"has no {missing}: only models that `cbridge train inline` has written can be "
@@ -145,20 +135,14 @@ class Network:
             row = node("Gemm", [row, *parts], f"layer{place}")
             if place != last:
                 row = node("Relu", [row], f"active{place}")
-        flat = node("Reshape", [row, constant("flat", np.array([1]))], "plain")
-        highest = constant("highest", np.array([len(self.biases) - 1]))
-        lowest = constant("lowest", np.array([0]))
-        low = node("Min", [VARIANT, highest], "not_above")
-        index = node("Max", [low, lowest], "variant")
-        chosen = node("Gather", [constant("variants", self.biases), index], "chosen")
-        score = node("Add", [flat, chosen], "inlining_score")
+        score = node("Reshape", [row, constant("flat", np.array([1]))], "inlining_score")
         zero = constant("zero", np.float32(0))
         positive = node("Greater", [score, zero], "positive")
         node("Cast", [positive], "inlining_decision", to=TensorProto.INT64)
         graph = helper.make_graph(
             nodes,
             "inlining",
-            [helper.make_tensor_value_info(n, TensorProto.INT64, [1]) for n in (*names, VARIANT)],
+            [helper.make_tensor_value_info(n, TensorProto.INT64, [1]) for n in names],
             [
                 helper.make_tensor_value_info("inlining_decision", TensorProto.INT64, [1]),
                 helper.make_tensor_value_info("inlining_score", TensorProto.FLOAT, [1]),

@@ -17,12 +17,9 @@ from ..codegen import generate, weights_file
 from ..codegen._toolchain import build_so
 from ..corpus import Module
 from ..inlining._evaluate import CompileFailed, DidNotDecide, Evaluation, Evaluator
-from ..inlining._names import VARIANT
 from ._features import EXTRA, Matrix, matrix
 from ._network import Network
 
-# What networks are told beyond LLVM's features.
-_TOLD = (*EXTRA, VARIANT)
 # Of one module; more are forgotten.
 _REMEMBERED = 24
 # Scores of which another order of additions may change the sign.
@@ -96,7 +93,7 @@ class Rollouts:
             def work(i: int) -> Trajectory:
                 self.compiles += 1
                 try:
-                    return Trajectory.of(self._evaluator.recorded(modules[i], runner, _TOLD))
+                    return Trajectory.of(self._evaluator.recorded(modules[i], runner, EXTRA))
                 except DidNotDecide:
                     raise
                 except CompileFailed:

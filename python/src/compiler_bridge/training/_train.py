@@ -20,12 +20,11 @@ from ._network import Network
 from ._ppo import Ppo
 from ._rollout import Rollouts, saving
 from ._sampling import Sampler
-from ._variants import with_variants
 
 METHODS = ("ppo", "es")
 # Of the streams of random numbers, so that none is another's.
 _BATCHES, _DRAWS, _WEIGHTS, _SHOWN = range(4)
-# Modules of the training corpus whose size is shown; and for which runners-up are chosen.
+# Modules of the training corpus whose size is shown.
 _MOST_SHOWN = 150
 
 
@@ -105,10 +104,6 @@ class Training:
             _checkpoint.save(self._folder, signed, state)
             report(state, due)
         return state
-
-    def finished(self, state: State) -> Network:
-        """The best network, with its runners-up."""
-        return with_variants(state.best, self._rollouts, self._shown)
 
     def _warm_start(self) -> Network:
         examples = self._examples()

@@ -1,10 +1,10 @@
-//===- ModelVariants.cpp - Whether a model has several answers ------------===//
+//===- ModelInterface.cpp - Whether a model tells what it takes -----------===//
 //
 // Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "ModelVariants.h"
+#include "ModelInterface.h"
 
 #include "os/File.h"
 
@@ -31,16 +31,15 @@ constexpr char Yes = 'y';
   if (int Null = ::open("/dev/null", O_RDWR | O_CLOEXEC); Null >= 0)
     for (int Standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
       ::dup2(Null, Standard);
-  Expected<Signature> Sig = Model::describe(Runner);
   ssize_t Sent = 0;
-  if (Sig && Sig->inputIndex("inlining_variant"))
+  if (Model::describe(Runner))
     Sent = ::write(To, &Yes, 1);
   ::_exit(Sent == 1 ? 0 : 1);
 }
 
 } // namespace
 
-bool hasVariants(const std::string &Runner) {
+bool describesItself(const std::string &Runner) {
   int Ends[2];
   if (::pipe2(Ends, O_CLOEXEC) != 0)
     return false;
@@ -53,13 +52,13 @@ bool hasVariants(const std::string &Runner) {
     tell(Runner, Theirs.get());
   Theirs.close();
   char Said = 0;
-  bool Has =
+  bool Does =
       os::waitReadable(Ours.get(), Deadline::in(Patience)) == os::Ready::Yes &&
       ::read(Ours.get(), &Said, 1) == 1 && Said == Yes;
   ::kill(Id, SIGKILL);
   while (::waitpid(Id, nullptr, 0) < 0 && errno == EINTR)
     continue;
-  return Has;
+  return Does;
 }
 
 } // namespace cbridge::driver
