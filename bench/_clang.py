@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from _infer_models import find_library
 from _make import ROOT
@@ -58,8 +59,8 @@ def run(command: Sequence[str], variables: Mapping[str, str]) -> Usage:
     return Usage(**json.loads(result.stdout))
 
 
-def need_build() -> None:
-    for file in (METERED, PLUGIN, LLVM_ADVISOR):
+def need_build(*more: Path) -> None:
+    for file in (METERED, PLUGIN, *more):
         if not file.exists():
             sys.exit(f"{file} is not there: ./dev build release")
 

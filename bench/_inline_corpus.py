@@ -1,9 +1,10 @@
-"""The modules that `./dev bench inline-runners` compiles."""
+"""The modules that `./dev bench inline-runners` and `inline` compile."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from _make import OUT
@@ -23,18 +24,18 @@ def package(module: Module) -> str:
     return module.name.split("/", 1)[0]
 
 
-def fetch() -> Path:
-    """What a run before has fetched stays."""
+def fetch(packages: Sequence[str], folder: Path, least: int) -> Path:
+    """A corpus of so many modules at least. What a run before has fetched stays."""
     command = [sys.executable, "-m", "compiler_bridge", "corpus", "fetch"]
-    complete = FETCHED / "complete"
-    if not complete.exists() or complete.read_text().split() != PACKAGES:
-        result = subprocess.run([*command, *PACKAGES, "-o", str(FETCHED)])
-        modules = len(Corpus.open(FETCHED)) if (FETCHED / "corpus_description.json").exists() else 0
-        if modules < LEAST:
-            sys.exit(f"only {modules} modules of {', '.join(PACKAGES)} could be fetched")
+    complete = folder / "complete"
+    if not complete.exists() or complete.read_text().split() != [*packages]:
+        result = subprocess.run([*command, *packages, "-o", str(folder)])
+        modules = len(Corpus.open(folder)) if (folder / "corpus_description.json").exists() else 0
+        if modules < least:
+            sys.exit(f"only {modules} modules of {', '.join(packages)} could be fetched")
         if result.returncode == 0:
-            complete.write_text("\n".join(PACKAGES) + "\n")
-    return FETCHED
+            complete.write_text("\n".join(packages) + "\n")
+    return folder
 
 
 def spread(modules: list[Module], count: int) -> list[Module]:
@@ -47,7 +48,7 @@ def spread(modules: list[Module], count: int) -> list[Module]:
 def choose(corpus: str | None, count: int) -> tuple[Path, list[Module], list[Module]]:
     """The corpus, the modules to compile, and those of the ThinLTO program."""
     try:
-        opened = Corpus.open(Path(corpus) if corpus else fetch())
+        opened = Corpus.open(Path(corpus) if corpus else fetch(PACKAGES, FETCHED, LEAST))
     except CorpusError as why:
         sys.exit(str(why))
     modules = sorted(opened, key=lambda module: module.name)

@@ -15,7 +15,6 @@ import hashlib
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -23,13 +22,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _clang import CLANG, PLUGIN, Clock, RunError, Usage, need_build, run
+from _clang import LLVM_ADVISOR, PLUGIN, Clock, RunError, Usage, need_build
 from _inline_check import Checked, differing, read_decisions, read_features
 from _inline_corpus import choose, spread
 from _inline_policy import NAMES, VERSION, Policy, fit, weights_file, write
 from _inline_report import draw, judge, print_goals, print_table, print_thinlto
 from _inline_thinlto import compile_program
 from _inline_thinlto import measure as measure_thinlto
+from _inline_time import compile_module, measure, medians
 from _inline_variants import (
     PLAIN,
     POLICY,
@@ -49,18 +49,13 @@ RESAMPLES = 2000
 Row = dict[str, Any]
 
 
-def compile_module(module: Module, variant: Variant, output: str = "module.o") -> Usage:
-    extra = ["-Oz", *variant.clang_arguments]
-    command = module.compile_command(CLANG, SCRATCH / output, extra)
-    return run(command, variant.environment)
-
-
 def compile_all(variant: Variant, modules: list[Module], what: str, clock: Clock) -> list[Path]:
     """On all cores, as nothing is timed; the objects."""
 
     def compile_one(number: int) -> Path:
-        compile_module(modules[number], variant, f"{number}.o")
-        return SCRATCH / f"{number}.o"
+        made = SCRATCH / f"{number}.o"
+        compile_module(modules[number], variant, made)
+        return made
 
     objects = []
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as workers:
@@ -115,26 +110,6 @@ def check(
         found[variant.name] = result
         clock.done(f"{variant.name} checked: {result.count} decisions recorded")
     return found
-
-
-def measure(
-    variants: list[Variant], modules: list[Module], repetitions: int, clock: Clock
-) -> dict[str, list[list[Usage]]]:
-    """By variant and module. Module by module, all in turn, each time another one first."""
-    taken: dict[str, list[list[Usage]]] = {each.name: [[] for _ in modules] for each in variants}
-    for repetition in range(repetitions):
-        for i, module in enumerate(modules):
-            first = (i + repetition) % len(variants)
-            for variant in variants[first:] + variants[:first]:
-                taken[variant.name][i].append(compile_module(module, variant))
-            clock.step(
-                "compiled, modules", repetition * len(modules) + i + 1, repetitions * len(modules)
-            )
-    return taken
-
-
-def medians(usages: list[list[Usage]], field: str) -> np.ndarray[Any, Any]:
-    return np.array([statistics.median(getattr(u, field) for u in each) for each in usages])
 
 
 def interval(ours: np.ndarray[Any, Any], plain: np.ndarray[Any, Any]) -> tuple[float, float]:
@@ -218,7 +193,7 @@ def parse() -> argparse.Namespace:
 
 def main() -> None:
     given = parse()
-    need_build()
+    need_build(LLVM_ADVISOR)
     clock = Clock()
     shutil.rmtree(SCRATCH, ignore_errors=True)
     SCRATCH.mkdir(parents=True)
@@ -246,7 +221,7 @@ def main() -> None:
             sys.exit(f"no runner works: {missing}")
         names = [each.name for each in policies]
         before = {name: peers.cpu_s(name) for name in names}
-        taken = measure(variants, modules, repetitions, clock)
+        taken = measure(variants, modules, repetitions, SCRATCH, clock)
         # Of one repetition, as the other columns.
         peer_cpu = {
             name: ((peers.cpu_s(name) or 0) - used) / repetitions

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,3 +97,156 @@ def test_a_policy_is_the_same_in_numpy_and_onnx(tmp_path: Path) -> None:
             default = i % 3 == 0
             said = equal.evaluate(features | {DEFAULT: np.array([default], np.int64)})
             assert said[DECISION].item() == default
+
+
+def test_outputs_of_test_suites_are_read() -> None:
+    from _inline_suites import automake, ctest, m4_checks, run_make_tests, runtests
+
+    assert automake("PASS: a\nSKIP: b\nXFAIL: c\nFAIL: d.sh\nPASS: a\n# PASS:  2\n") == {
+        "a": True,
+        "d.sh": False,
+        "a (2)": True,
+    }
+    printed = """\
+      Start  1: one
+ 1/3 Test  #1: one ..............   Passed    0.01 sec
+ 2/3 Test  #2: two ..............***Failed    0.02 sec
+ 3/3 Test #3: three_is_longer ...***Exception: SegFault  1.62 sec
+"""
+    assert ctest(printed) == {"one": True, "two": False, "three_is_longer": False}
+    assert runtests("obj/test/a_test      PASS\nobj/test/b_test    FAIL; output in x\n") == {
+        "obj/test/a_test": True,
+        "obj/test/b_test": False,
+    }
+    printed = """\
+Finding tests...
+
+features/archives ......... ok     (2 passed)
+features/dash-W ...........
+*** Test died (features/dash-W): x
+FAILED (1/2 passed)
+options/none .............. FAILED (no tests found!)
+vms/library ............... N/A
+
+3 Tests in 1 Category Complete
+"""
+    assert run_make_tests(printed) == {
+        "features/archives 1": True,
+        "features/archives 2": True,
+        "features/dash-W 1": True,
+        "features/dash-W 2": False,
+        "options/none": False,
+    }
+    assert run_make_tests("make: *** no such target\n") == {}
+    checks = "Checking ./1.a\nChecking ./2.b\nChecking ./3.c\n"
+    ended = "Skipped checks were:\n  ./3.c\nFailed checks were:\n  ./2.b:out ./2.b:err\nPASS: d\n"
+    assert m4_checks(checks + ended) == {"d": True, "./1.a": True, "./2.b": False}
+    assert not any(m4_checks(checks).values())  # it was ended
+
+
+def test_only_tests_that_pass_with_plain_clang_count() -> None:
+    from _inline_tests import compare_results
+
+    plain = {"a": True, "b": True, "c": False, "d": True}
+    found = compare_results(plain, {"a": True, "b": False, "c": True, "e": True})
+    assert (str(found), found.differ) == ("1/3", ["b", "d"])
+
+
+def test_a_test_that_hangs_is_ended_with_what_it_started(tmp_path: Path) -> None:
+    from _inline_tests import run_to_end
+
+    # `set -m` gives it a process group of its own.
+    script = "set -m; sleep 1000 & echo $! >pid; exec sleep 1000"
+    with open(tmp_path / "log", "wb") as log:
+        assert run_to_end(["bash", "-c", script], dict(os.environ), tmp_path, log, 0.5) is None
+        assert run_to_end(["sh", "-c", "exit 3"], dict(os.environ), tmp_path, log, 60) == 3
+    started = int((tmp_path / "pid").read_text())
+    state = Path(f"/proc/{started}/stat")
+    assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def _measured() -> list[Any]:
+    from _inline_summary import K2, K8, OZ, POLICY, SEARCH, THRESHOLDS, Measured, threshold_name
+    from _inline_tests import Tested
+
+    def sizes(*text: int) -> list[list[int]]:
+        return [[size, 2 * size] for size in text]
+
+    c = Measured("sed", 2, {OZ: sizes(1000, 1000), POLICY: sizes(1010, 1000)})
+    c.sizes |= {K2: sizes(1000, 1000), K8: sizes(990, 1000), SEARCH: sizes(980, 1000)}
+    cxx = Measured("re2", 1, {OZ: sizes(2000), POLICY: sizes(1900)})
+    cxx.sizes |= {K2: sizes(1900), K8: sizes(1850), SEARCH: sizes(1820)}
+    for each in (c, cxx):
+        for threshold in THRESHOLDS:
+            changed = [[a + abs(threshold - 10), b] for a, b in each.sizes[OZ]]
+            each.sizes[threshold_name(threshold)] = changed
+        each.seconds = {OZ: [1.0] * each.modules, POLICY: [1.04] * each.modules}
+        each.tests = Tested(10, 10, [], changed=1)
+    return [c, cxx]
+
+
+def test_sizes_are_summed_up_and_judged() -> None:
+    from _inline_summary import K2, K8, POLICY, choose_threshold, summarize
+    from _inline_verdict import judge, remarks, table
+
+    measured = _measured()
+    assert choose_threshold(measured) == 10
+    found = summarize(measured, 10)
+    change = found["all"]["change"]
+    assert change[POLICY]["text"]["percent"] == pytest.approx(-2.25)
+    assert found["C"]["change"][POLICY]["text"]["percent"] == pytest.approx(0.5)
+    assert found["C++"]["change"][K8]["total"]["percent"] == pytest.approx(-7.5)
+    assert found["all"]["captured"][K8]["text"] == pytest.approx(80)
+    assert found["points_better_than_threshold"]["text"] == pytest.approx(2.25)
+    assert found["largest_growth"]["text"] == {"package": "sed", "percent": pytest.approx(0.5)}
+    assert found["larger_than_plain"] == {K2: 0, K8: 0}
+    assert found["not_smallest"] == 0
+    assert found["compile_time"]["ratio"] == pytest.approx(1.04)
+    assert {goal["what"]: goal["met"] for goal in judge(found)} == {
+        "policy: text, %": True,
+        "policy: text, %, floor": True,
+        "policy: points better than the best threshold": True,
+        "K=2: text, %": True,
+        "K=2: text, %, floor": True,
+        "K=8: text, % of the search's gain": True,
+        "K=8: text, % of the search's gain, floor": True,
+        "policy: largest growth of a package, %": True,
+        "K=2: objects larger than plain clang's": True,
+        "K=8: objects larger than plain clang's": True,
+        "K=2: objects larger than the policy's": True,
+        "policy: CPU time / plain": True,
+        "tests that pass with plain clang only": True,
+        "tested objects that the policy changed": True,
+    }
+    assert "re2" in table(measured, found)
+    assert "1.040 times" in remarks(measured, found)
+    row = measured[1].row()
+    assert (row["language"], row["k8_total"], row["tests"]) == ("C++", 3700, "10/10")
+
+
+def test_what_was_not_measured_is_no_goal_that_is_met() -> None:
+    from _inline_summary import K2, K8, choose_threshold, summarize
+    from _inline_verdict import judge, remarks, table
+
+    measured = _measured()
+    for each in measured:
+        del each.sizes[K2], each.sizes[K8]
+        each.seconds, each.tests = {}, None
+    found = summarize(measured, choose_threshold(measured))
+    unknown = [goal["what"] for goal in judge(found) if goal["met"] is None]
+    assert len(unknown) == 10
+    assert measured[0].row()["k2_text"] is None
+    assert table(measured, found)
+    assert remarks(measured, found)
+
+
+def test_a_budget_that_keeps_a_larger_object_is_seen() -> None:
+    from _inline_summary import K2, choose_threshold, summarize
+    from _inline_verdict import judge
+
+    measured = _measured()
+    measured[1].sizes[K2] = [[2000, 4001]]
+    found = summarize(measured, choose_threshold(measured))
+    assert (found["larger_than_plain"][K2], found["not_smallest"]) == (1, 1)
+    missed = [goal["what"] for goal in judge(found) if goal["met"] is False]
+    assert "K=2: objects larger than plain clang's" in missed

@@ -11,6 +11,8 @@ TFLITE_VERSION=2.21.0-1.5.14
 PKGS_CLANG=(clang-19 libclang-rt-19-dev llvm-19)
 PKGS_CODEGEN=(clang-19 g++-aarch64-linux-gnu qemu-user-static) # what generated code is tried with
 PKGS_CORPUS=(clang-19 lld-19 llvm-19 dpkg-dev make) # what corpora are made with
+# What the packages of `bench inline` are generated, built and tested with.
+PKGS_VALIDATION=(autoconf automake autopoint gettext libtool pkg-config cmake perl python3 python3-six unicode-data)
 PKGS_SCORING=(clang-19 llvm-19 valgrind)
 PKGS_LINT=(clang-format-19 clang-tidy-19 shellcheck "${PKGS_LLVM[@]}" "${PKGS_TESTS[@]}" "${PKGS_PLUGIN_TESTS[@]}")
 

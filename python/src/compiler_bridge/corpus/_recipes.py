@@ -28,7 +28,7 @@ def _configure(*words: str) -> Recipe:
     return Recipe((("./configure", *words), _make()))
 
 
-def _cmake(*words: str) -> Recipe:
+def cmake(*words: str) -> Recipe:
     options = ["-DCMAKE_BUILD_TYPE=None", "-DBUILD_SHARED_LIBS=OFF", "-DBUILD_TESTING=OFF", *words]
     configure = ("cmake", "-S", ".", "-B", BUILD, "-G", "Unix Makefiles", *options)
     return Recipe((configure, ("cmake", "--build", BUILD, "-j{jobs}", "--", "-k")))
@@ -41,25 +41,25 @@ _NO_MESSAGES = "--disable-nls"
 RECIPES: dict[str, Recipe] = {
     "busybox": Recipe((("make", "defconfig"), _make("CC={cc}", "SKIP_STRIP=y", "busybox"))),
     "dash": _configure("--without-libedit"),
-    "double-conversion": _cmake(),
+    "double-conversion": cmake(),
     "duktape": Recipe((_make("-f", "Makefile.cmdline", "CC={cc}"),)),
-    "jansson": _cmake("-DJANSSON_WITHOUT_TESTS=ON", "-DJANSSON_EXAMPLES=OFF"),
-    "leveldb": _cmake("-DLEVELDB_BUILD_TESTS=OFF", "-DLEVELDB_BUILD_BENCHMARKS=OFF"),
-    "libjpeg-turbo": _cmake("-DWITH_SIMD=0", "-DENABLE_SHARED=0"),
-    "libjsoncpp": _cmake("-DJSONCPP_WITH_TESTS=OFF", "-DBUILD_OBJECT_LIBS=OFF"),
+    "jansson": cmake("-DJANSSON_WITHOUT_TESTS=ON", "-DJANSSON_EXAMPLES=OFF"),
+    "leveldb": cmake("-DLEVELDB_BUILD_TESTS=OFF", "-DLEVELDB_BUILD_BENCHMARKS=OFF"),
+    "libjpeg-turbo": cmake("-DWITH_SIMD=0", "-DENABLE_SHARED=0"),
+    "libjsoncpp": cmake("-DJSONCPP_WITH_TESTS=OFF", "-DBUILD_OBJECT_LIBS=OFF"),
     "libxml2": _configure(_STATIC, "--without-python", "--without-lzma", "--without-icu"),
     "mujs": Recipe((_make("release", "HAVE_READLINE=no", "CC={cc}"),)),
     "re2": Recipe((_make("obj/libre2.a"),)),  # CMake lacks what this generates
-    "snappy": _cmake("-DSNAPPY_BUILD_TESTS=OFF", "-DSNAPPY_BUILD_BENCHMARKS=OFF"),
+    "snappy": cmake("-DSNAPPY_BUILD_TESTS=OFF", "-DSNAPPY_BUILD_BENCHMARKS=OFF"),
     "tcc": Recipe((("./configure", "--cc={cc}"), _make("tcc"))),
-    "tinyxml2": _cmake(),
-    "yaml-cpp": _cmake("-DYAML_CPP_BUILD_TESTS=OFF", "-DYAML_CPP_BUILD_TOOLS=OFF"),
+    "tinyxml2": cmake(),
+    "yaml-cpp": cmake("-DYAML_CPP_BUILD_TESTS=OFF", "-DYAML_CPP_BUILD_TOOLS=OFF"),
 }
 
 # What a folder has -> how it is built; the first that fits.
 _BY_FILE: tuple[tuple[str, Callable[[], Recipe]], ...] = (
     ("configure", lambda: _configure(_STATIC, _NO_MESSAGES)),
-    ("CMakeLists.txt", _cmake),
+    ("CMakeLists.txt", cmake),
     ("autogen.sh", lambda: _generated("./autogen.sh")),
     ("configure.ac", lambda: _generated("autoreconf", "-fi")),
     ("meson.build", lambda: Recipe((("meson", "setup", BUILD), ("ninja", "-k0", "-C", BUILD)))),
