@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -263,3 +264,28 @@ def test_flags():
             f"-regalloc-priority-interactive-channel-base={base}",
         ]
         assert host.flags("clang++-19")[::2] == ["-mllvm", "-mllvm"]
+
+
+# A compiler that tells whether an answer is there before it has asked, and does not ask at all.
+EARLY = """
+import os, select, sys
+answers = os.open(sys.argv[1] + ".in", os.O_RDONLY | os.O_NONBLOCK)
+sys.exit(bool(select.select([answers], [], [], 0)[0]))
+"""
+
+
+@pytest.mark.parametrize("replies", [True, False])
+def test_answers_that_a_killed_compiler_left(tmp_path, source, replies):
+    with InteractiveHost() as host:
+        command = ["clang-19", *host.flags(), "-O2", "-c", source]
+        for _ in range(3):
+            requests = host.run(command, cwd=tmp_path)
+            next(requests)
+            requests.close()  # which ends the compiler, and its question is still open
+            if replies:
+                host.reply(32)
+            assert not list(host.run([sys.executable, "-c", EARLY, host.bases["evict"]]))
+            assert host.returncode == 0
+        for request in host.run(command, cwd=tmp_path):
+            host.reply(int(np.flatnonzero(request["mask"])[-1]))
+        assert host.returncode == 0

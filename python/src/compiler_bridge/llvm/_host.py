@@ -15,6 +15,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Request
+from ..errors import BridgeTimeout
 
 #: The options of LLVM that make it ask: which advisor, and where it asks.
 _OPTIONS = {
@@ -131,6 +132,7 @@ class InteractiveHost(_core.InteractiveHost):
 
         `options` are those of `subprocess.Popen`. A loop that is left early ends the compiler.
         """
+        self._forget_the_dead()
         # A group of its own: what it starts ends with it.
         with subprocess.Popen(command, start_new_session=True, **options) as process:
             self._commands.add(process)
@@ -152,6 +154,21 @@ class InteractiveHost(_core.InteractiveHost):
             _end(process)
         self._close()
         self._remove_folder()
+
+    def _forget_the_dead(self) -> None:
+        """A compiler that was killed may have left a question, and an answer that it never fetched.
+        The next one could fetch that before its own question is read here: compilers ask without
+        waiting for anybody."""
+        with contextlib.suppress(BridgeTimeout):
+            # What has no answer yet gets one, which goes the same way.
+            while self._next(0.0, -1) is not None:
+                pass
+        for base in self._bases.values():
+            with contextlib.suppress(OSError):  # closed
+                answers = os.open(f"{base}.in", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+                with open(answers, "rb", buffering=0) as file:
+                    while file.read(1 << 16):
+                        pass
 
     def _remove_folder(self) -> None:
         if self._folder and self._owner == os.getpid():  # not by a forked worker

@@ -14,16 +14,55 @@ from ._network import Network
 
 @dataclass(frozen=True)
 class Examples:
-    """Decisions, and what each is worth."""
+    """Decisions, and what each is worth: yes (1), which a score above 0 means, or no (0)."""
 
     rows: Matrix
     decisions: np.ndarray[tuple[int], np.dtype[np.int64]]
     weights: np.ndarray[tuple[int], np.dtype[np.float32]]
 
+    def loss(self, scores: Any, batch: Any) -> Any:
+        """Of PyTorch's scores for these examples: weighted logistic regression."""
+        import torch
+        from torch import nn
+
+        wanted = torch.from_numpy(self.decisions.astype(np.float32))[batch].to(scores.device)
+        weights = _weights(self.weights)[batch].to(scores.device)
+        return nn.functional.binary_cross_entropy_with_logits(scores, wanted, weight=weights)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Decisions among several candidates, each of which has a row and gets a score: the index of
+    the one that is taken, which has the highest of those that are allowed."""
+
+    rows: np.ndarray[tuple[int, int, int], np.dtype[np.float32]]
+    allowed: np.ndarray[tuple[int, int], np.dtype[np.bool_]]
+    decisions: np.ndarray[tuple[int], np.dtype[np.int64]]
+    weights: np.ndarray[tuple[int], np.dtype[np.float32]]
+
+    def loss(self, scores: Any, batch: Any) -> Any:
+        """Of PyTorch's scores for these examples: weighted cross-entropy of the candidates."""
+        import torch
+        from torch import nn
+
+        allowed = torch.from_numpy(self.allowed)[batch].to(scores.device)
+        wanted = torch.from_numpy(self.decisions)[batch].to(scores.device)
+        weights = _weights(self.weights)[batch].to(scores.device)
+        possible = scores.masked_fill(~allowed, -1e9)
+        losses = nn.functional.cross_entropy(possible, wanted, reduction="none")
+        return (losses * weights).mean()
+
+
+def _weights(values: np.ndarray[tuple[int], np.dtype[np.float32]]) -> Any:
+    """Their mean is 1."""
+    import torch
+
+    return torch.from_numpy(values / max(float(values.mean()), 1e-9))
+
 
 def imitate(
     network: Network,
-    examples: Examples,
+    examples: Examples | Choices,
     *,
     epochs: int,
     seed: int,
@@ -33,15 +72,13 @@ def imitate(
     device: str = "cpu",
     report: Callable[[int, float], None] | None = None,
 ) -> Network:
-    """The network after so many epochs of weighted logistic regression."""
+    """The network after so many epochs."""
     import torch
-    from torch import nn
 
     make_repeatable(seed)
-    rows = torch.from_numpy(network.standardized(examples.rows)).to(device)
-    wanted = torch.from_numpy(examples.decisions.astype(np.float32)).to(device)
-    weights = torch.from_numpy(examples.weights / max(float(examples.weights.mean()), 1e-9))
-    weights = weights.to(device)
+    # Of either kind: features are the last axis.
+    features: Any = examples.rows
+    rows = torch.from_numpy(network.standardized(features)).to(device)
     net = as_torch(network, dropout).to(device)
     optimizer = torch.optim.AdamW(net.parameters(), lr=rate, weight_decay=decay)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs)
@@ -50,10 +87,7 @@ def imitate(
         order = torch.randperm(len(rows))
         sum_ = 0.0
         for batch in order.split(512):
-            score = net(rows[batch])[:, 0]
-            loss = nn.functional.binary_cross_entropy_with_logits(
-                score, wanted[batch], weight=weights[batch]
-            )
+            loss = examples.loss(net(rows[batch])[..., 0], batch)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

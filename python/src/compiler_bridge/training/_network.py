@@ -1,4 +1,4 @@
-"""The network of an inlining policy: plain arrays, and the ONNX model that they make."""
+"""The network of a policy: plain arrays, and the ONNX model that they make for inlining."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ import numpy as np
 
 from ..export import ModelError
 from ._features import FEATURES, Matrix, squashed
+from ._onnx import FARTHEST, Graph
 
 Vector = np.ndarray[tuple[int], np.dtype[np.float32]]
 
-# How far from the mean, in standard deviations, a feature can be.
-FARTHEST = 6.0
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,13 @@ class Network:
     features: tuple[str, ...] = FEATURES
 
     @classmethod
-    def fresh(cls, rows: Matrix, hidden: Sequence[int], seed: int | Sequence[int]) -> Network:
+    def fresh(
+        cls,
+        rows: Matrix,
+        hidden: Sequence[int],
+        seed: int | Sequence[int],
+        features: Sequence[str] = FEATURES,
+    ) -> Network:
         """With random weights, standardized for these rows."""
         seen = squashed(rows)
         mean, deviation = seen.mean(0), seen.std(0)
@@ -45,7 +50,9 @@ class Network:
             )
             for a, b in itertools.pairwise(sizes)
         )
-        return cls(mean.astype(np.float32), scale.astype(np.float32), layers)
+        return cls(
+            mean.astype(np.float32), scale.astype(np.float32), layers, features=tuple(features)
+        )
 
     def standardized(self, rows: Matrix) -> Matrix:
         """What the first layer sees of features."""
@@ -53,6 +60,7 @@ class Network:
         return near
 
     def scores(self, standardized: Matrix) -> Vector:
+        """One per row."""
         values = standardized
         for weights, bias in self.layers[:-1]:
             values = np.maximum(values @ weights + bias, 0)
@@ -104,52 +112,25 @@ class Network:
 
     def as_onnx(self) -> Any:
         """The model: features in, `inlining_decision` and `inlining_score` out."""
-        import onnx
-        from onnx import TensorProto, helper, numpy_helper
+        from onnx import TensorProto
 
-        nodes: list[Any] = []
-        constants: dict[str, Any] = {}
-
-        def node(kind: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:
-            nodes.append(helper.make_node(kind, list(inputs), [output], output, **attributes))
-            return output
-
-        def constant(name: str, value: Any) -> str:
-            constants[name] = np.asarray(value)
-            return name
-
+        graph = Graph()
+        node, constant = graph.node, graph.constant
         names = list(self.features)
         whole = node("Concat", names, "features", axis=0)
         real = node("Cast", [whole], "real", to=TensorProto.FLOAT)
-        one = constant("one", np.float32(1))
-        size = node("Log", [node("Add", [node("Abs", [real], "size"), one], "more")], "log")
-        signed = node("Mul", [node("Sign", [real], "sign"), size], "squashed")
-        centred = node("Sub", [signed, constant("mean", self.mean)], "centred")
-        scaled = node("Mul", [centred, constant("scale", self.scale)], "scaled")
-        limits = [constant("least", np.float32(-FARTHEST)), constant("most", np.float32(FARTHEST))]
-        clipped = node("Clip", [scaled, *limits], "clipped")
+        clipped = graph.standardized(real, self.mean, self.scale)
         row = node("Unsqueeze", [clipped, constant("axis", np.array([0]))], "row")
-        last = len(self.layers) - 1
-        for place, (weights, bias) in enumerate(self.layers):
-            parts = [constant(f"weights{place}", weights), constant(f"bias{place}", bias)]
-            row = node("Gemm", [row, *parts], f"layer{place}")
-            if place != last:
-                row = node("Relu", [row], f"active{place}")
-        score = node("Reshape", [row, constant("flat", np.array([1]))], "inlining_score")
+        scored = graph.layers(row, self.layers)
+        score = node("Reshape", [scored, constant("flat", np.array([1]))], "inlining_score")
         zero = constant("zero", np.float32(0))
         positive = node("Greater", [score, zero], "positive")
         node("Cast", [positive], "inlining_decision", to=TensorProto.INT64)
-        graph = helper.make_graph(
-            nodes,
+        return graph.model(
             "inlining",
-            [helper.make_tensor_value_info(n, TensorProto.INT64, [1]) for n in names],
+            [(name, TensorProto.INT64, [1]) for name in names],
             [
-                helper.make_tensor_value_info("inlining_decision", TensorProto.INT64, [1]),
-                helper.make_tensor_value_info("inlining_score", TensorProto.FLOAT, [1]),
+                ("inlining_decision", TensorProto.INT64, [1]),
+                ("inlining_score", TensorProto.FLOAT, [1]),
             ],
-            [numpy_helper.from_array(value, name) for name, value in constants.items()],
         )
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-        model.ir_version = 8
-        onnx.checker.check_model(model)
-        return model
