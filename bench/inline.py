@@ -264,8 +264,11 @@ def main() -> None:
     measured = bench.run()
     summary = summarize(measured, choose_threshold(measured))
     goals = judge(summary)
-    content = {"rows": [each.row() for each in measured], "summary": summary, "goals": goals}
-    (OUT / "inline.json").write_text(json.dumps(content, indent=1) + "\n")
+    for name, content in (
+        ("inline.json", [each.row() for each in measured]),
+        ("inline-summary.json", {"summary": summary, "goals": goals}),
+    ):
+        (OUT / name).write_text(json.dumps(content, indent=1) + "\n")
     draw(measured, summary, OUT / "inline.png")
     print(f"\n{table(measured, summary)}\n{remarks(measured, summary)}")
     print_goals(goals)
@@ -273,7 +276,7 @@ def main() -> None:
         print(f"\nthe machine is busy (load {load:.1f}): the ratio of times may be doubtful")
     for name, reason in bench.missing.items():
         print(f"inline: not measured: {name}: {reason}", file=sys.stderr)
-    print(f"\nwritten: {OUT / 'inline.json'}, .png")
+    print(f"\nwritten: {OUT / 'inline.json'}, inline-summary.json, .png")
 
 
 if __name__ == "__main__":

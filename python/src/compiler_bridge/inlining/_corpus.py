@@ -152,7 +152,7 @@ class CorpusSearch:
 
     def _found(self, module: Module) -> ModuleResult:
         found = self._method.search(module)
-        if self._folder and found.best.decisions.size:
+        if self._folder and unanimous(found.best):  # others have nothing to replay
             target = self._folder / log_name(module.name)
             temporary = target.with_name(f"{target.name}.tmp")
             try:

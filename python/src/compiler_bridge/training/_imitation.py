@@ -67,8 +67,8 @@ def imitate(
     epochs: int,
     seed: int,
     rate: float = 3e-3,
-    dropout: float = 0.1,
-    decay: float = 1e-3,
+    dropout: float = 0.2,
+    decay: float = 1e-2,
     device: str = "cpu",
     report: Callable[[int, float], None] | None = None,
 ) -> Network:

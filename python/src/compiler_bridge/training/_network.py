@@ -16,7 +16,6 @@ from ._onnx import FARTHEST, Graph
 Vector = np.ndarray[tuple[int], np.dtype[np.float32]]
 
 
-
 @dataclass(frozen=True)
 class Network:
     """Features are squashed, standardized and cut off; layers with ReLU follow; the last gives a

@@ -40,7 +40,7 @@ class Plan:
     """Of `es`: changes per step, each in both directions."""
     seed: int = 0
     hidden: tuple[int, ...] = (64, 32)
-    epochs: int = 30
+    epochs: int = 12
     """Of imitation."""
     every: int = 5
     """Steps from one validation to the next."""
