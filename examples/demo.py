@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles the example programs with clang -Oz, and with cbridge-clang -Oz and a model.
+"""Compiles the example programs with clang -Oz, and with cbridge-clang -Oz.
 
 Every program is compiled by both, run, and must print the same; a table tells the size of its
 code. Then `cbridge score` looks closer, module by module, and writes a report to look at.
@@ -19,6 +19,7 @@ from pathlib import Path
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 SOURCES = {".c", ".cpp", ".h"}
+POLICY = "native:InlineOz"  # that cbridge-clang uses at -Oz
 STANDARD = {"c": "-std=c11", "c++": "-std=c++17"}
 
 
@@ -174,7 +175,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--model", required=True, metavar="RUNNER", help="what decides on inlining")
     parser.add_argument(
         "--out", type=Path, default=Path("demo"), help="where to (default: %(default)s)"
     )
@@ -182,21 +182,22 @@ def main() -> int:
     options = parser.parse_args()
     out = options.out.resolve()
     programs = load()
-    os.environ.pop("CBRIDGE_DISABLE", None)
+    for name in ("CBRIDGE_DISABLE", "CBRIDGE_INLINE_MODEL", "CBRIDGE_BUDGET"):
+        os.environ.pop(name, None)
     compilers = [
         Compiler("clang -Oz", "clang-19", ["-Oz"]),
-        Compiler(
-            "cbridge-clang -Oz", "cbridge-clang", ["-Oz", f"--cbridge-inline={options.model}"]
-        ),
+        Compiler("cbridge-clang -Oz", "cbridge-clang", ["-Oz"]),
     ]
     try:
-        print(f"The model that decides on inlining: {options.model}\n")
+        if f"inline model: {POLICY} " not in run(["cbridge-clang", "--cbridge-version"]):
+            raise DemoError("the plugin has no policy; see cbridge doctor")
+        print(f"What decides on inlining in cbridge-clang -Oz: {POLICY}\n")
         right = compare(programs, compilers, out)
         if not options.no_report:
             print("\nModule by module, by cbridge score:\n", flush=True)
             corpus = write_corpus(programs, out)
             report = out / "report.html"
-            score = ["cbridge", "score", "--corpus", str(corpus), "--policy", options.model]
+            score = ["cbridge", "score", "--corpus", str(corpus), "--policy", POLICY]
             score += ["--no-cache", "--html", str(report)]
             scored = subprocess.run(score, check=False)
             right &= scored.returncode == 0

@@ -38,4 +38,8 @@ llvmGetPassPluginInfo(void) {
   return info;
 }
 
+/* As if it had the policy. */
+__attribute__((visibility("default"))) const char cbridge_policy_InlineOz[] =
+    "native:InlineOz";
+
 /* NOLINTEND(readability-identifier-naming) */

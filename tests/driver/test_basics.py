@@ -17,7 +17,9 @@ class Basics(DriverTest):
         told = self.good("--cbridge-help").stdout
         for word in ("inline", "evict", "priority", "version"):
             self.assertIn(f"--cbridge-{word}", told)
-        told = self.good("--cbridge-version", "--cbridge-evict=constant:1").stdout
+        told = self.good(
+            "--cbridge-version", "--cbridge-evict=constant:1", "--cbridge-inline="
+        ).stdout
         self.assertRegex(told, r"^cbridge-clang \d+\.\d+\.\d+\nclang: /.*clang-19\n")
         self.assertIn("evict model: constant:1\n", told)
         self.assertIn("inline model: none\n", told)
@@ -36,7 +38,7 @@ class Basics(DriverTest):
 
     def test_without_a_model_it_is_clang(self) -> None:
         for level in ("-O0", "-O2", "-Oz"):
-            self.good(level, "-c", "pressure.c", "-o", "ours.o")
+            self.good(level, "--cbridge-inline=", "-c", "pressure.c", "-o", "ours.o")
             self.assert_same_object("ours.o", level, "-c", "pressure.c")
 
     def test_errors_are_clangs(self) -> None:

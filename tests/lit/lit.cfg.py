@@ -31,12 +31,16 @@ if config.with_grpc:
     config.available_features.add("grpc")
 if config.with_tf:
     config.available_features.add("tf")
+if config.with_policy:
+    config.available_features.add("policy")
 
 model = "env CBRIDGE_INLINE_MODEL="
 config.substitutions += [
     ("%clangxx", f"clang++-{config.llvm_version}"),
     ("%clang", f"clang-{config.llvm_version}"),
     ("%cbridge", config.cbridge),
+    ("%driver", config.driver),
+    ("%models", config.models),
     ("%opt", f"opt-{config.llvm_version}"),
     ("%lld", f"{config.llvm_bin}/ld.lld"),
     ("%plugin", config.plugin),

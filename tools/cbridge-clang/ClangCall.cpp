@@ -7,6 +7,7 @@
 #include "ClangCall.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 namespace cbridge::driver {
@@ -49,6 +50,14 @@ bool stopsEarly(std::string_view Word) {
   };
   return isOneOf(Word, Whole) || startsWith(Word, "-print-") ||
          startsWith(Word, "--print-") || startsWith(Word, "--autocomplete=");
+}
+
+/// What an option says about optimization: "" is -O.
+std::optional<std::string_view> levelOf(std::string_view Word) {
+  for (std::string_view Option : {"-O", "--optimize=", "--optimize"})
+    if (startsWith(Word, Option))
+      return Word.substr(Option.size());
+  return std::nullopt;
 }
 
 /// What clang's outer half does by itself.
@@ -152,7 +161,8 @@ ClangCall ClangCall::of(const std::vector<std::string> &Words) {
   Call.IsInner = !Words.empty() && startsWith(Words[0], "-cc1");
   bool Stops = false, Links = true, HasSource = false, EmitsIr = false;
   bool EmitsAssembly = false, HasOuterHalf = false;
-  bool Optimizes = false, Lto = false, FatLto = false, Lld = false;
+  bool Lto = false, FatLto = false, Lld = false;
+  std::optional<std::string_view> Level, InnerLevel;
   std::string_view Language = "none";
   bool OnlyInputs = false;
   auto Use = [&](std::string_view File) {
@@ -177,6 +187,9 @@ ClangCall ClangCall::of(const std::vector<std::string> &Words) {
     std::string_view Value = Values.empty() ? "" : Values[0];
     EmitsAssembly |= Word == "-S";
     HasOuterHalf |= isOfOuterHalf(Word);
+    Call.NamesConfiguration |= startsWith(Word, "--config");
+    if (Word == "-Xclang" && levelOf(Value)) // behind what clang tells itself
+      InnerLevel = levelOf(Value);
     if (Word == "--")
       OnlyInputs = true;
     else if (Word == "-emit-llvm")
@@ -185,8 +198,8 @@ ClangCall ClangCall::of(const std::vector<std::string> &Words) {
       Stops = true;
     else if (Word == "-c" || Word == "-S")
       Links = false;
-    else if (startsWith(Word, "-O"))
-      Optimizes = Word != "-O0";
+    else if (std::optional<std::string_view> Told = levelOf(Word))
+      Level = Told;
     else if (Word == "-flto" || startsWith(Word, "-flto="))
       Lto = true;
     else if (Word == "-fno-lto")
@@ -213,7 +226,13 @@ ClangCall ClangCall::of(const std::vector<std::string> &Words) {
         startsWith(Value, "-regalloc-priority-interactive");
     Use(Value);
   }
-  Call.Optimizes = !Call.IsInner && !Stops && HasSource && Optimizes;
+  bool Compiles = !Call.IsInner && !Stops && HasSource;
+  Call.Optimizes = Compiles && Level && *Level != "0";
+  if (!InnerLevel)
+    InnerLevel = Level;
+  Call.OptimizesForSize =
+      Compiles && !Lto && (InnerLevel == "s" || InnerLevel == "z");
+  Call.HasNoLevel = Compiles && !Lto && !InnerLevel;
   Call.AllocatesRegisters = Call.Optimizes && !EmitsIr && (!Lto || FatLto);
   Call.OnlyMakesObjects = !Call.IsInner && !Stops && !Links && !EmitsAssembly &&
                           !EmitsIr && !HasOuterHalf;

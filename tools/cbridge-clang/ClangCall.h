@@ -20,6 +20,14 @@ struct ClangCall {
   /// Some register allocation by the greedy allocator: not with -O0, not with
   /// -flto, which allocates when it links.
   bool AllocatesRegisters = false;
+  /// Compiles for small code (-Os, -Oz), and inlines in this call all that will
+  /// be: not with -flto.
+  bool OptimizesForSize = false;
+  /// Names no level of optimization for a compile without -flto: a
+  /// configuration file may.
+  bool HasNoLevel = false;
+  /// Says where configuration files are.
+  bool NamesConfiguration = false;
   /// Makes objects (-c) by inner commands that have all effects of the call.
   bool OnlyMakesObjects = false;
   /// A link by lld that optimizes across files.
@@ -36,7 +44,8 @@ struct ClangCall {
   /// -fembed-bitcode, with which clang takes no option of LLVM.
   bool EmbedsBitcode = false;
 
-  /// Words as clang gets them, with those of response files.
+  /// Words as clang gets them, with those of response files; configuration
+  /// files are not read.
   static ClangCall of(const std::vector<std::string> &Words);
 };
 

@@ -64,6 +64,27 @@ TEST(ClangCall, OptimizesAlsoToBitcode) {
     EXPECT_FALSE(call(Line).Optimizes) << Line;
 }
 
+TEST(ClangCall, OptimizesForSize) {
+  for (const char *Line : {"-Os -c a.c", "-O2 -Oz a.c", "--optimize=s a.c",
+                           "-Oz -S -emit-llvm a.c", "-Oz a.c a.o",
+                           "-O2 -Xclang -Oz a.c", "-Oz -flto -fno-lto a.c"})
+    EXPECT_TRUE(call(Line).OptimizesForSize) << Line;
+  for (const char *Line :
+       {"-c a.c", "-Oz -O2 a.c", "-Os -O a.c", "-Oz --optimize a.c", "-Oz a.o",
+        "-Oz -E a.c", "-Oz -flto a.c", "-Xclang -O2 -Oz a.c", "-Ofast a.c"})
+    EXPECT_FALSE(call(Line).OptimizesForSize) << Line;
+}
+
+TEST(ClangCall, LevelsOfConfigurationFiles) {
+  EXPECT_TRUE(call("--config=x -c a.c").NamesConfiguration);
+  EXPECT_TRUE(call("-c a.c --config x").NamesConfiguration);
+  EXPECT_FALSE(call("-c a.c -o --config").NamesConfiguration);
+  EXPECT_TRUE(call("-c a.c").HasNoLevel);
+  for (const char *Line :
+       {"-O2 -c a.c", "-Oz a.c", "a.o", "-flto a.c", "-E a.c", "--version"})
+    EXPECT_FALSE(call(Line).HasNoLevel) << Line;
+}
+
 TEST(ClangCall, OnlyMakesObjects) {
   for (const char *Line :
        {"-O2 -c a.c", "-c a.c b.c -MD -MF x", "-c -flto a.c", "-c -x c -"})

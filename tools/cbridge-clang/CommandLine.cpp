@@ -22,9 +22,6 @@ bool startsWith(const std::string &Text, const std::string &Start) {
   return Text.compare(0, Start.size(), Start) == 0;
 }
 
-/// The one place for what is used when nobody asks for anything: policies, of
-/// which there are none, and how many ways they are tried.
-std::string defaultModel(Kind /*K*/) { return ""; }
 constexpr unsigned DefaultBudget = 1;
 
 /// 0: it is none.
@@ -67,7 +64,7 @@ Status CommandLine::takeOption(const std::string &Word) {
   for (const KindInfo &Each : Kinds) {
     std::string Start = Each.Name + std::string("=");
     if (startsWith(Name, Start)) {
-      Models[size_t(Each.K)] = Name.substr(Start.size());
+      setModel(Each.K, Name.substr(Start.size()));
       return Status();
     }
     if (Name == Each.Name)
@@ -95,10 +92,9 @@ Expected<CommandLine> CommandLine::parse(Span<char *const> Argv) {
   Line.IsCxx = Name.find("++") != Name.npos;
   const char *Disable = std::getenv("CBRIDGE_DISABLE");
   Line.Disabled = Disable && *Disable && std::strcmp(Disable, "0") != 0;
-  for (const KindInfo &Each : Kinds) {
-    const char *Value = std::getenv(Each.Variable);
-    Line.Models[size_t(Each.K)] = Value ? Value : defaultModel(Each.K);
-  }
+  for (const KindInfo &Each : Kinds)
+    if (const char *Value = std::getenv(Each.Variable))
+      Line.setModel(Each.K, Value);
 
   Status Wrong;
   bool OnlyInputs = false; // behind "--"

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cbridge::driver {
@@ -51,6 +52,16 @@ struct CommandLine {
   /// The runner string for a kind of decision; empty: LLVM's own heuristic.
   const std::string &model(Kind K) const { return Models[size_t(K)]; }
   void dropModel(Kind K) { Models[size_t(K)].clear(); }
+  void setModel(Kind K, std::string Runner) {
+    Models[size_t(K)] = std::move(Runner);
+    Told[size_t(K)] = true;
+  }
+  /// Whether users have said which model decides, be it none.
+  bool isTold(Kind K) const { return Told[size_t(K)]; }
+  /// Has a policy inline that users have not named.
+  void useDefault(std::string Policy) {
+    Models[size_t(Kind::Inline)] = std::move(Policy);
+  }
   /// Whether an option has told the budget.
   bool hasToldBudget() const { return ToldBudget; }
 
@@ -58,6 +69,7 @@ private:
   Status takeOption(const std::string &Word);
   Status takeVariables();
   std::array<std::string, 3> Models;
+  std::array<bool, 3> Told = {};
   bool ToldBudget = false;
 };
 

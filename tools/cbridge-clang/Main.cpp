@@ -8,6 +8,7 @@
 #include "ClangCall.h"
 #include "ClangProcess.h"
 #include "CommandLine.h"
+#include "DefaultPolicy.h"
 #include "HostedRun.h"
 #include "ModelInterface.h"
 #include "ObjectFile.h"
@@ -38,9 +39,10 @@ const char Help[] =
     R"(usage: cbridge-clang [OPTION of clang | OPTION below]... FILE...
        cbridge-clang++ ...
 
-Is clang 19, with models that take some of its decisions.
+Is clang 19, with models that take some of its decisions. At -Os and -Oz, and
+without -flto, a policy for small code decides what to inline.
 
-  --cbridge-inline=RUNNER    what to inline
+  --cbridge-inline=RUNNER    what to inline, at any level; empty: clang decides
   --cbridge-evict=RUNNER     which register to free (greedy register allocator)
   --cbridge-priority=RUNNER  which value gets its register first
   --cbridge-budget=K         compile each source up to K ways: without a model,
@@ -51,8 +53,9 @@ Is clang 19, with models that take some of its decisions.
   --cbridge-version          print the versions, and what is used
 
 RUNNER is a runner string such as native:FILE.so, onnx:FILE.onnx or shm:NAME;
-empty for no model. A model that is missing or fails leaves its decisions to
-clang, and one line on standard error says why.
+empty for no model. native:InlineOz is the policy for small code. A model that
+is missing or fails leaves its decisions to clang, and one line on standard
+error says why.
 
 Environment:
   CBRIDGE_INLINE_MODEL, CBRIDGE_EVICT_MODEL, CBRIDGE_PRIORITY_MODEL
@@ -100,6 +103,18 @@ void checkModels(CommandLine &Line, const Clang &Compiler) {
   }
 }
 
+/// Has the default policy inline, where nobody has said who does and all that
+/// it needs is there. Nothing is said if that is not so: nobody has asked.
+void chooseDefault(CommandLine &Line, ClangCall &Call, const Clang &Compiler,
+                   const std::vector<std::string> &Argv) {
+  if (Line.isTold(Kind::Inline) || !optimizesForSize(Call, Argv) ||
+      !Compiler.isVersion19() || !hasDefaultPolicy() ||
+      std::any_of(Call.Files.begin(), Call.Files.end(), isUsedUpOnce))
+    return;
+  Line.useDefault(DefaultPolicy);
+  Call.Optimizes = true; // if a configuration file says so
+}
+
 /// What loads the plugin, which then finds its model in the environment.
 std::vector<std::string> inlineOptions(CommandLine &Line,
                                        const ClangCall &Call) {
@@ -130,11 +145,14 @@ int printVersion(const CommandLine &Line) {
   Expected<std::string> Plugin = tool::findLlvmPlugin();
   std::printf("plugin: %s\n",
               Plugin ? Plugin->c_str() : Plugin.status().message().c_str());
-  for (const KindInfo &Each : Kinds)
+  for (const KindInfo &Each : Kinds) {
+    std::string Model = Line.Disabled ? "" : Line.model(Each.K);
+    if (Each.K == Kind::Inline && !Line.Disabled && !Line.isTold(Each.K) &&
+        hasDefaultPolicy())
+      Model = DefaultPolicy + std::string(" at -Os and -Oz");
     std::printf("%s model: %s\n", Each.Name,
-                Line.Disabled || Line.model(Each.K).empty()
-                    ? "none"
-                    : Line.model(Each.K).c_str());
+                Model.empty() ? "none" : Model.c_str());
+  }
   std::printf("budget: %u\n", Line.Disabled ? 1 : Line.Budget);
   return std::fflush(stdout) == 0 ? 0 : fail("cannot write");
 }
@@ -286,6 +304,7 @@ int run(CommandLine Line) {
   Run.LinksByLld = Call.LinksLtoByLld;
   if (Line.Disabled || (Call.IsInner && !Line.hasToldBudget()))
     return exec(Run);
+  chooseDefault(Line, Call, *Compiler, Run.Plain);
   checkModels(Line, *Compiler);
   if (!Line.model(Kind::Inline).empty())
     Run.Options = inlineOptions(Line, Call);

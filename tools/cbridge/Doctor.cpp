@@ -124,17 +124,32 @@ Expected<std::string> compile(std::vector<std::string> Command, Scratch &In,
 }
 
 /// Compiles with a model for inlining and looks for its decision.
-Status tryInlining(std::vector<std::string> Command, Scratch &In) {
+Status tryInlining(std::vector<std::string> Command, Scratch &In,
+                   const std::string &Model = "constant:1") {
   Command.emplace_back("-Rpass=cbridge");
+  Command.emplace_back("-Rpass-missed=cbridge");
   Expected<std::string> Printed =
       compile(std::move(Command), In,
-              {"CBRIDGE_INLINE_MODEL=constant:1", "CBRIDGE_DISABLE=0",
+              {"CBRIDGE_INLINE_MODEL=" + Model, "CBRIDGE_DISABLE=0",
                "CBRIDGE_EVICT_MODEL=", "CBRIDGE_PRIORITY_MODEL="});
   if (!Printed)
     return Printed.status();
-  if (Printed->find("by constant:1") == std::string::npos)
+  if (Printed->find("'f' by " + Model) == std::string::npos)
     return failure("no decision was brought before the model");
   return Status();
+}
+
+/// What cbridge-clang uses where nobody names a model.
+void checkPolicy(const Clang &Compiler, const std::string &Plugin,
+                 Scratch &In) {
+  constexpr char Policy[] = "native:InlineOz";
+  Status Works =
+      tryInlining({Compiler.Path, "-fpass-plugin=" + Plugin}, In, Policy);
+  report(Works.ok(), "its policy",
+         Policy + std::string(Works.ok()
+                                  ? ", of cbridge-clang at -Os and -Oz"
+                                  : " is not in it: cbridge-clang inlines as "
+                                    "clang does; CMake: CBRIDGE_WITH_POLICY"));
 }
 
 /// Beside us, where both are installed; or where both were built.
@@ -144,6 +159,47 @@ std::string driverPath() {
         ::access(File.c_str(), X_OK) == 0)
       return File;
   return "cbridge-clang"; // in PATH, perhaps
+}
+
+/// The worker of search and training, where Python looks for it, and where it
+/// was installed or built.
+Expected<std::string> workerPath() {
+  constexpr char Name[] = "cbridge-compile-worker";
+  const char *Given = std::getenv("CBRIDGE_COMPILE_WORKER");
+  std::vector<std::string> Files;
+  if (Given && *Given)
+    Files.emplace_back(Given);
+  else
+    for (const char *Place :
+         {"", "../" CBRIDGE_LIBDIR "/compiler-bridge/",
+          "../lib/compiler-bridge/", "../../compilers/llvm/worker/"})
+      Files.push_back(programFolder() + Place + Name);
+  for (const std::string &File : Files)
+    if (::access(File.c_str(), X_OK) == 0)
+      return File;
+  return failure(Given && *Given
+                     ? "CBRIDGE_COMPILE_WORKER: '" + Files[0] +
+                           "' is no program"
+                     : "only needed by cbridge search and train; to build it, "
+                       "Debian: libclang-19-dev");
+}
+
+/// Starts it, with nothing to do.
+void checkWorker(const Expected<std::string> &Plugin) {
+  Expected<std::string> Worker = workerPath();
+  Status Works = Worker ? Status() : Worker.status();
+  if (Worker) {
+    std::vector<std::string> Command = {*Worker};
+    if (Plugin)
+      Command.push_back(*Plugin);
+    Expected<Captured> Done = capture(std::move(Command), {}, soon());
+    if (!Done)
+      Works = Done.status();
+    else if (Done->ExitStatus != 0)
+      Works = failure("exit status " + std::to_string(Done->ExitStatus) + ": " +
+                      firstLine(Done->Output));
+  }
+  report(Works, "compile worker", Worker ? *Worker : "");
 }
 
 bool checkCompilers(Scratch &In) {
@@ -159,6 +215,8 @@ bool checkCompilers(Scratch &In) {
       Plugin ? tryInlining({Compiler->Path, "-fpass-plugin=" + *Plugin}, In)
              : Plugin.status();
   bool All = report(Works, "the plugin", Plugin ? *Plugin : "");
+  if (All)
+    checkPolicy(*Compiler, *Plugin, In);
   std::string Driver = driverPath();
   All &= report(tryInlining({Driver}, In), "cbridge-clang", Driver);
   Expected<Captured> Linker = capture({"ld.lld-19", "--version"}, {}, soon());
@@ -166,6 +224,7 @@ bool checkCompilers(Scratch &In) {
     Linker = capture({"/usr/lib/llvm-19/bin/ld.lld", "--version"}, {}, soon());
   report(Linker ? Status() : failure("only needed for LTO; Debian: lld-19"),
          "lld 19", Linker ? firstLine(Linker->Output) : "");
+  checkWorker(Plugin);
   return All;
 }
 

@@ -154,10 +154,10 @@ install_package() {
 
 need_package() {
   need "${PKGS_BUILD[@]}" "${PKGS_LLVM[@]}" "${PKGS_GRPC[@]}"
-  need_venv
+  need_venv # with onnx, for the policy
   need_onnxruntime_headers
   step_once "python package" \
-    "$(hash_of CMakeLists.txt cmake compilers include proto src tools/cbridge tools/cbridge-clang tools/shared python/CMakeLists.txt python/scripts python/src pyproject.toml README.md)" \
+    "$(hash_of CMakeLists.txt cmake compilers include models proto src tools/cbridge tools/cbridge-clang tools/shared python/CMakeLists.txt python/scripts python/src pyproject.toml README.md)" \
     install_package
 }
 
@@ -183,11 +183,11 @@ need_preset() { # PRESET
   case $1 in
     dev)
       need "${PKGS_BUILD[@]}" "${PKGS_LLVM[@]}" "${PKGS_TESTS[@]}" "${PKGS_PLUGIN_TESTS[@]}"
-      need_frameworks # with TensorFlow, which compiles a model for the tests
+      need_frameworks # with onnx, and with TensorFlow, which compiles a model for the tests
       ;;
     release)
       need "${PKGS_BUILD[@]}" "${PKGS_LLVM[@]}" "${PKGS_GRPC[@]}"
-      need_venv # with onnx, which cbridge_add_model needs
+      need_venv # with onnx, which cbridge_add_model needs: for the policy, too
       ;;
     asan | tsan)
       need "${PKGS_BUILD[@]}" "${PKGS_CLANG[@]}" "${PKGS_TESTS[@]}" "${PKGS_PLUGIN_TESTS[@]}"
