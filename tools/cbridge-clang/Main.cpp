@@ -107,8 +107,9 @@ void checkModels(CommandLine &Line, const Clang &Compiler) {
 /// it needs is there. Nothing is said if that is not so: nobody has asked.
 void chooseDefault(CommandLine &Line, ClangCall &Call, const Clang &Compiler,
                    const std::vector<std::string> &Argv) {
-  if (Line.isTold(Kind::Inline) || !optimizesForSize(Call, Argv) ||
-      !Compiler.isVersion19() || !hasDefaultPolicy() ||
+  if (Line.isTold(Kind::Inline) || Call.IsInner ||
+      !optimizesForSize(Call, Argv) || !Compiler.isVersion19() ||
+      !hasDefaultPolicy() ||
       std::any_of(Call.Files.begin(), Call.Files.end(), isUsedUpOnce))
     return;
   Line.useDefault(DefaultPolicy);
