@@ -4,37 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
-import subprocess
-from pathlib import Path
 
 import pytest
+from source_packages import make_repository, needs_apt
 
 from compiler_bridge.corpus import Corpus, _apt, _fetch, _recipes
 
-needs_apt = pytest.mark.skipif(
-    not (shutil.which("apt-get") and shutil.which("dpkg-scansources")), reason="needs Debian"
-)
-
-CONTROL = """\
-Source: {name}
-Section: misc
-Priority: optional
-Maintainer: Nobody <nobody@example.org>
-Standards-Version: 4.6.0
-
-Package: {name}
-Architecture: any
-Description: nothing
-"""
-CHANGELOG = """\
-{name} (1.0) unstable; urgency=low
-
-  * First.
-
- -- Nobody <nobody@example.org>  Mon, 01 Jan 2024 00:00:00 +0000
-"""
 PACKAGES = {
     "tiny-make": {
         "Makefile": "all:\n\t$(CC) -O2 -g -c one.c\n\tgcc -c two.c -o two.o\n",
@@ -57,38 +33,10 @@ PACKAGES = {
 SLOW = {"Makefile": "all: one.o\n\t@echo waits $$$$; exec sleep 60\n", "one.c": "int one;\n"}
 
 
-def make_package(folder: Path, name: str, files: dict[str, str]) -> None:
-    source = folder / f"{name}-1.0"
-    texts = {
-        **files,
-        "debian/control": CONTROL.format(name=name),
-        "debian/changelog": CHANGELOG.format(name=name),
-        "debian/source/format": "3.0 (native)\n",
-        "debian/rules": "#!/usr/bin/make -f\n%:\n\ttrue\n",
-    }
-    for path, text in texts.items():
-        (source / path).parent.mkdir(parents=True, exist_ok=True)
-        (source / path).write_text(text)
-        (source / path).chmod(0o755 if path in ("configure", "debian/rules") else 0o644)
-    subprocess.run(
-        ["dpkg-source", "-b", source.name], cwd=folder, check=True, capture_output=True, timeout=60
-    )
-    shutil.rmtree(source)
-
-
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
     """A list of apt with a repository in a folder."""
-    folder = tmp_path_factory.mktemp("repository")
-    for name, files in {**PACKAGES, "tiny-slow": SLOW}.items():
-        make_package(folder, name, files)
-    index = subprocess.run(
-        ["dpkg-scansources", "."], cwd=folder, check=True, capture_output=True, timeout=60
-    )
-    (folder / "Sources").write_bytes(index.stdout)
-    file = folder / "here.list"
-    file.write_text(f"deb [trusted=yes] file:{folder} ./\n")
-    return file
+    return make_repository(tmp_path_factory.mktemp("repository"), {**PACKAGES, "tiny-slow": SLOW})
 
 
 @needs_apt

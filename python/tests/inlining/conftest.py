@@ -26,6 +26,12 @@ EMPTY = "pack0/empty.c.o"
 NAMES = sorted(f"pack{i % 2}/step{i}.c.o" for i in range(7))
 
 
+@pytest.fixture
+def source():
+    """Of one of them, by the number `i`."""
+    return SOURCE
+
+
 def arguments_of(words):
     told = subprocess.run([*words, "-###"], capture_output=True, text=True, timeout=60, check=True)
     (job,) = (line for line in told.stderr.splitlines() if '"-cc1"' in line)

@@ -109,7 +109,7 @@ def _parser() -> Parser:
     add(
         "--epochs",
         type=positive,
-        default=30,
+        default=12,
         metavar="N",
         help="of imitation (default: %(default)s)",
     )
