@@ -73,7 +73,7 @@ class Training:
         state = load(self._folder, plan)
         if state is None:
             network = self._warm_start()
-            state = State(network, network)
+            state = State(network, network, network)
             self._look(state, 0.0)
             save(self._folder, plan, state)
         report(state)
@@ -91,7 +91,13 @@ class Training:
         seen = examples.rows[examples.allowed]
         network = Network.fresh(seen, plan.hidden, [plan.seed, _WEIGHTS], FEATURES)
         network = imitate(
-            network, examples, epochs=plan.epochs, seed=plan.seed, rate=1e-2, dropout=0.0
+            network,
+            examples,
+            epochs=plan.epochs,
+            seed=plan.seed,
+            rate=1e-2,
+            dropout=0.0,
+            decay=1e-3,
         )
         made = [
             choose(network, *each) for each in zip(examples.rows, examples.allowed, strict=True)

@@ -36,9 +36,9 @@ def test_imitation_learns_a_rule(rows):
     pytest.importorskip("torch")
     start = Network.fresh(rows, (16, 8), 1)
     examples = Examples(rows, rule(rows), np.ones(len(rows), np.float32))
-    learned = imitate(start, examples, epochs=150, seed=1)
+    learned = imitate(start, examples, epochs=150, seed=1, dropout=0.1)
     assert right(learned, rows) > 0.9 > right(start, rows)
-    again = imitate(start, examples, epochs=150, seed=1)
+    again = imitate(start, examples, epochs=150, seed=1, dropout=0.1)
     np.testing.assert_array_equal(learned.parameters(), again.parameters())
 
 
@@ -129,14 +129,15 @@ def test_a_search_is_judged(rows):
 
 
 def test_checkpoints(tmp_path, rows):
-    network, best = (Network.fresh(rows, (8, 4), seed) for seed in (1, 1))
-    best = best.shifted(1)
-    state = State(network, best, 7, [Point(0, 0.1, 0.2, 3), Point(5, 0.3, 0.25, 9)])
+    network = Network.fresh(rows, (8, 4), 1)
+    average, best = (network.towards(Network.fresh(rows, (8, 4), 2), each) for each in (0.2, 0.7))
+    state = State(network, average, best, 7, [Point(0, 0.1, 0.2, 3), Point(5, 0.3, 0.25, 9)])
     state.first = np.arange(3, dtype=np.float32)
     assert _checkpoint.load(tmp_path, {"seed": 1}) is None
     _checkpoint.save(tmp_path, {"seed": 1}, state)
     found = _checkpoint.load(tmp_path, {"seed": 1})
     assert found.network.as_onnx() == network.as_onnx()
+    assert found.average.as_onnx() == average.as_onnx()
     assert found.best.as_onnx() == best.as_onnx()
     assert (found.step, found.history) == (7, state.history)
     assert found.best_point.step == 5

@@ -14,7 +14,8 @@ from ..export import ModelError
 from ._network import Network, Vector
 
 _FILE = "checkpoint.npz"
-_VERSION = 1
+_NETWORKS = ("network", "average", "best")
+_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class State:
     """All that a training goes on from."""
 
     network: Network
+    average: Network
+    """Of the networks of the latest steps: they wander, and it less so. What is validated."""
     best: Network
     step: int = 0
     history: list[Point] = field(default_factory=list)
@@ -60,8 +63,8 @@ def save(folder: Path, plan: dict[str, Any], state: State) -> None:
         "first": state.first,
         "second": state.second,
     }
-    for name, network in (("network", state.network), ("best", state.best)):
-        for i, (weights, bias) in enumerate(network.layers):
+    for name in _NETWORKS:
+        for i, (weights, bias) in enumerate(getattr(state, name).layers):
             arrays[f"{name}{i}w"], arrays[f"{name}{i}b"] = weights, bias
     temporary = folder / f"{_FILE}.tmp"
     with open(temporary, "wb") as file:
@@ -91,19 +94,18 @@ def load(folder: Path, plan: dict[str, Any]) -> State | None:
                 ),
                 features=tuple(about["features"]),
             )
-            for name in ("network", "best")
+            for name in _NETWORKS
         }
         history = [Point(**point) for point in about["history"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(f"{file}: is no checkpoint of a training: {error}") from None
     _compare(file, about["plan"], json.loads(json.dumps(plan)))
     return State(
-        networks["network"],
-        networks["best"],
-        about["step"],
-        history,
-        arrays["first"],
-        arrays["second"],
+        **networks,
+        step=about["step"],
+        history=history,
+        first=arrays["first"],
+        second=arrays["second"],
     )
 
 

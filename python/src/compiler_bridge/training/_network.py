@@ -87,6 +87,11 @@ class Network:
             left = parts[2]
         return replace(self, layers=tuple(layers))
 
+    def towards(self, other: Network, share: float) -> Network:
+        """Between the two: all of this one if the share is 0."""
+        ours, theirs = self.parameters(), other.parameters()
+        return self.with_parameters(ours + np.float32(share) * (theirs - ours))
+
     @classmethod
     def from_onnx(cls, model: Any) -> Network:
         """Of a model that `as_onnx` made."""

@@ -26,6 +26,8 @@ METHODS = ("ppo", "es")
 _BATCHES, _DRAWS, _WEIGHTS, _SHOWN = range(4)
 # Modules of the training corpus whose size is shown.
 _MOST_SHOWN = 150
+# Of a step's network in the average.
+_SHARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class Training:
         state = _checkpoint.load(self._folder, signed)
         if state is None:
             network = self._warm_start()
-            state = State(network, network)
+            state = State(network, network, network)
             self._validate(state)
             _checkpoint.save(self._folder, signed, state)
         report(state, True)
@@ -130,6 +132,7 @@ class Training:
             self._evolve(state, modules)
         else:
             self._explore(state, modules)
+        state.average = state.average.towards(state.network, _SHARE)
         state.step += 1
 
     def _evolve(self, state: State, modules: Sequence[Module]) -> None:
@@ -162,12 +165,12 @@ class Training:
     def _validate(self, state: State) -> None:
         point = Point(
             state.step,
-            self._saving(state.network, self._shown),
-            self._saving(state.network, self._validation),
+            self._saving(state.average, self._shown),
+            self._saving(state.average, self._validation),
             self._rollouts.compiles,
         )
         if not state.history or point.validation > state.best_point.validation:
-            state.best = state.network
+            state.best = state.average
         state.history.append(point)
 
     def _saving(self, network: Network, modules: Sequence[Module]) -> float:
