@@ -13,11 +13,10 @@
 //   block          never answers; opens and closes the FIFO tell= before
 // Until then the answers are legal ones of seed 0.
 //
-// And for inlining:
-//   variants       answers by chance, for each variant and seed= others; in the
-//                  variant bad= it does what how= says: fail, crash, exit or
-//                  block
-//   same           the same without variants
+// And for inlining, from the decision after= on as how= says: fail, crash, exit
+// or block; until then the same for the same features and seed=:
+//   chance         by numbers of LLVM's
+//   scores         by the names of both functions, with a score
 //
 //===----------------------------------------------------------------------===//
 #include "module/Export.h"
@@ -87,33 +86,70 @@ protected:
 };
 
 bool inlines(const RunnerString &R) {
-  return R.target() == "variants" || R.target() == "same";
+  return R.target() == "chance" || R.target() == "scores";
+}
+
+/// FNV-1a, which is the same everywhere.
+class Hash {
+public:
+  explicit Hash(int64_t Seed) { add(&Seed, sizeof(Seed)); }
+  void add(const void *Data, size_t Size) {
+    for (size_t I = 0; I < Size; ++I)
+      Value = (Value ^ static_cast<const unsigned char *>(Data)[I]) *
+              0x100000001b3u;
+  }
+  uint64_t get() const { return Value >> 24; }
+
+private:
+  uint64_t Value = 0xcbf29ce484222325u;
+};
+
+/// What an inlining policy takes and gives.
+Signature interfaceOf(const RunnerString &R) {
+  std::vector<TensorSpec> Outputs = {
+      TensorSpec::create<int64_t>("inlining_decision")};
+  if (R.target() == "chance")
+    return {{TensorSpec::create<int64_t>("callee_users"),
+             TensorSpec::create<int64_t>("callee_basic_block_count"),
+             TensorSpec::create<int64_t>("cost_estimate")},
+            Outputs};
+  Outputs.push_back(TensorSpec::create<float>("inlining_score"));
+  return {{TensorSpec("caller_name", ElementType::String, {1}),
+           TensorSpec("callee_name", ElementType::String, {1})},
+          Outputs};
 }
 
 class InlineEngine : public PolicyEngine {
 public:
   InlineEngine(const Signature &Sig, const RunnerString &R)
-      : PolicyEngine(Sig, R), Bad(std::atoll(R.option("bad", "-1").c_str())),
-        Seed(std::atoll(R.option("seed", "0").c_str())),
-        How(R.option("how", "fail")) {}
+      : PolicyEngine(Sig, R), Seed(std::atoll(R.option("seed", "0").c_str())),
+        How(R.option("how")) {
+    Signature Own = interfaceOf(R);
+    for (const TensorSpec &Each : Own.inputs())
+      Taken.push_back(Sig.inputIndex(Each.name()).value());
+  }
 
   Status run(const Call &) override {
-    int64_t Variant = 0;
-    for (const TensorView &V : Inputs.views())
-      if (V.Spec->name() == "inlining_variant")
-        Variant = V.as<int64_t>()[0];
-    if (Count++ == 0)
-      Random.seed(unsigned(1000 + 100 * Seed + Variant));
-    if (Variant == Bad)
+    if (!How.empty() && Count++ >= After)
       return misbehave(How);
-    int64_t Inlines = Random() / 64 % 2;
+    Hash Of(Seed);
+    for (size_t I : Taken) {
+      Bytes Data = Inputs.views()[I].Data;
+      Of.add(Data.data(), Data.size());
+    }
+    // -2 to 2
+    float Score = float(int64_t(Of.get() % 4001) - 2000) / 1000;
+    int64_t Inlines = Score > 0;
     std::memcpy(Outputs.bytes(0).data(), &Inlines, sizeof(Inlines));
+    if (What == "scores")
+      std::memcpy(Outputs.bytes(1).data(), &Score, sizeof(Score));
     return Status();
   }
 
 private:
-  int64_t Bad, Seed;
+  int64_t Seed;
   std::string How;
+  std::vector<size_t> Taken; // it is told more
 };
 
 Expected<EngineSource> openPolicy(const RunnerString &R, const Signature &Sig) {
@@ -131,18 +167,20 @@ cbridge_code describePolicy(cbridge_address *Address,
       return R.status();
     if (!inlines(*R))
       return Status::error(StatusCode::Unsupported, "takes what it gets");
-    std::vector<TensorSpec> Inputs = {TensorSpec::create<int64_t>(
-        R->target() == "variants" ? "inlining_variant" : "inlining_default")};
-    std::vector<TensorSpec> Outputs = {
-        TensorSpec::create<int64_t>("inlining_decision")};
-    cbridge_spec In = c::spec(Inputs[0]), Out = c::spec(Outputs[0]);
-    cbridge_signature Sig = {sizeof(Sig), &In, &Out, 1, 1};
+    Signature Takes = interfaceOf(*R);
+    std::vector<cbridge_spec> In, Out;
+    for (const TensorSpec &Each : Takes.inputs())
+      In.push_back(c::spec(Each));
+    for (const TensorSpec &Each : Takes.outputs())
+      Out.push_back(c::spec(Each));
+    cbridge_signature Sig = {sizeof(Sig), In.data(), Out.data(), In.size(),
+                             Out.size()};
     Tell(To, &Sig);
     return Status();
   });
 }
 
-constexpr const char *Keys[] = {"after", "bad", "how", "seed", "tell", nullptr};
+constexpr const char *Keys[] = {"after", "how", "seed", "tell", nullptr};
 constexpr cbridge_runner_type policy() {
   cbridge_runner_type T = exported::exportRunner<openPolicy>(
       "testpolicy", "testpolicy:WHAT decides as a test wants it", Keys);

@@ -18,17 +18,17 @@ struct plugin_info {
 };
 
 /* One line per compile in $CBRIDGE_TEST_LOG: which model it was told, and which
-   variant of it. */
+   features beyond LLVM's. */
 static void tell(void *pass_builder) {
   const char *log = getenv("CBRIDGE_TEST_LOG");
   const char *model = getenv("CBRIDGE_INLINE_MODEL");
-  const char *variant = getenv("CBRIDGE_INLINE_VARIANT");
+  const char *features = getenv("CBRIDGE_INLINE_FEATURES");
   FILE *file = log ? fopen(log, "a") : NULL;
   (void)pass_builder;
   if (!file)
     return;
-  fprintf(file, "%s%s%s\n", model ? model : "(none)", variant ? " " : "",
-          variant ? variant : "");
+  fprintf(file, "%s%s%s\n", model ? model : "(none)", features ? " " : "",
+          features ? features : "");
   fclose(file);
 }
 

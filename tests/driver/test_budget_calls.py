@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import signal
 import subprocess
@@ -11,37 +12,60 @@ import unittest
 
 from _driver import DriverTest, installed
 
-VARIANTS = "testpolicy:variants"
+CHANCE = "testpolicy:chance"
 CORES = len(os.sched_getaffinity(0))
 
 #: A clang that tells its inner command, and makes objects that are as large as $FAKE_SIZES says, in
-#: the order of ways. What a way does before is in $FAKE_DO. Lines of `calls` tell what happened.
-FAKE_CLANG = """#!/usr/bin/env python3
-import os, signal, struct, sys, time
-def tell(what):
-    with open("calls", "a") as calls:
-        calls.write(what + "\\n")
+#: the order of ways. It records $FAKE_PAIRS decisions, all of one caller, so that they are tried
+#: one by one; the sizes of functions are unknown, so that none is found to be good. What a way does
+#: before is in $FAKE_DO. Lines of `calls` tell what happened, those of `models` what it was told.
+FAKE_CLANG = r"""#!/usr/bin/env python3
+import os, re, signal, struct, sys, time
+def tell(what, file="calls"):
+    with open(file, "a") as calls:
+        calls.write(what + "\n")
 def wait_for(count, what):
     while open("calls").read().count(what) < count:
         time.sleep(0.01)
+def text(value):
+    return struct.pack("<qQQQ", 1, 16 + len(value), 0, len(value)) + value
+def record(folder):
+    spec = '{"name":"%s","type":"%s","port":0,"shape":[1]}'
+    inputs = [("caller_name", "string"), ("callee_name", "string"), ("inlining_default", "int64_t")]
+    decision = spec % ("inlining_decision", "int64_t")
+    features = ",".join([*(spec % each for each in inputs), decision])
+    os.mkdir(folder)
+    with open(folder + "/fake.log", "wb") as log:
+        log.write(b'{"features":[%s],"advice":%s,"cbridge":{"version":1,"decisions":1}}\n'
+                  % (features.encode(), decision.encode()))
+        log.write(b'{"context":"code.c"}\n')
+        for pair in range(int(os.environ.get("FAKE_PAIRS", "40"))):
+            log.write(b'{"observation":%d}\n' % pair + text(b"g") + text(b"f%d" % pair))
+            log.write(struct.pack("<qq", 0, 0) + b'\n')
 if "-###" in sys.argv:
-    print("fake clang version 19.1.7\\n (in-process)")
+    print("fake clang version 19.1.7\n (in-process)")
     print(f' "{sys.argv[0]}" "-cc1" "-emit-obj" "-O2" "-o" "code.o" "code.c"', flush=True)
     sys.exit()
 if "-cc1" not in sys.argv:
     tell("outer")
     print("outer")
     sys.exit(os.environ.get("FAKE_PLAIN") or None)
+object = sys.argv[sys.argv.index("-o") + 1]
+way = int(os.path.basename(object).removesuffix(".o"))
 plugin = any("-fpass-plugin=" in word for word in sys.argv)
-way = int(os.environ["CBRIDGE_INLINE_VARIANT"]) + 1 if plugin else 0
+model = os.environ["CBRIDGE_INLINE_MODEL"] if plugin else "none"
 tell(f"begin {way}")
+tell(f"{way} {model} {os.environ.get('CBRIDGE_INLINE_FEATURES', '')}", "models")
 print("way", way)
 exec(os.environ.get("FAKE_DO", ""))
+recorded = re.search(r"[?&]record=([^&]*)/", model)
+if recorded:
+    record(recorded[1])
 size = int(os.environ["FAKE_SIZES"].split()[way])
-data = b"%d" % way * size
-header = b"\\x7fELF\\x02\\x01".ljust(16, b"\\0") + struct.pack("<24xQ10xHHH", 64 + size, 64, 2, 0)
+data = b"%d" % (way % 10) * size
+header = b"\x7fELF\x02\x01".ljust(16, b"\0") + struct.pack("<24xQ10xHHH", 64 + size, 64, 2, 0)
 table = bytes(64) + struct.pack("<4xIQ8xQQ24x", 1, 2, 64, size)
-with open(sys.argv[sys.argv.index("-o") + 1], "wb") as file:
+with open(object, "wb") as file:
     file.write(header + data + table)
 tell(f"end {way}")
 """
@@ -59,17 +83,21 @@ class FakeTest(DriverTest):
         return self.run_program(self.ours, *arguments, stdin=stdin, **environment)
 
     def write_clang(self) -> str:
-        (self.folder / "calls").unlink(missing_ok=True)
+        for name in ("calls", "models"):
+            (self.folder / name).unlink(missing_ok=True)
         (self.folder / "code.o").unlink(missing_ok=True)
         return str(self.write("fake/clang-19", FAKE_CLANG, executable=True))
 
 
 class Calls(FakeTest):
-    def compiles(self, *arguments: str, model: str = VARIANTS, stdin: str = "") -> list[str]:
+    def compiles(self, *arguments: str, model: str = CHANCE, stdin: str = "") -> list[str]:
         """What the plugin was told, after the model, by each compile of a call."""
         self.log.unlink(missing_ok=True)
         self.good(f"--cbridge-inline={model}", *arguments, stdin=stdin)
-        return sorted(line.removeprefix(model).strip() for line in self.models_of_plugin())
+        folder = re.compile(rf"{re.escape(str(self.temporary))}/[^/]*")
+        return sorted(
+            folder.sub("", line.removeprefix(model)).strip() for line in self.models_of_plugin()
+        )
 
     def test_values(self) -> None:
         for value in ("=0", "=x", "=65", "=", "", "=-1", "=+2", "=1.5", "=99999999999999999999"):
@@ -98,19 +126,25 @@ class Calls(FakeTest):
         told = self.good("--cbridge-version", CBRIDGE_BUDGET="3").stdout
         self.assertIn("budget: 3\n", told)
 
-    def test_each_variant_once(self) -> None:
-        for budget in (2, 3, 5):
-            made = self.compiles(f"--cbridge-budget={budget}", "-O2", "-c", "code.c")
-            self.assertEqual(made, [str(variant) for variant in range(budget - 1)])
-        self.environment["CBRIDGE_INLINE_VARIANT"] = "7"  # of users, for one compile
-        self.assertEqual(self.compiles("-O2", "-c", "code.c"), ["7"])
-        made = self.compiles("--cbridge-budget=3", "-O2", "-c", "code.c")
-        self.assertEqual(made, ["0", "1"])
+    def test_what_the_model_is_told(self) -> None:
+        """Nothing is decided here, so that there is nothing to change."""
+        call = ("-O2", "-c", "code.c")
+        self.assertEqual(self.compiles("--cbridge-budget=2", *call), [""])
+        names = "inlining_default,caller_name,callee_name"
+        for budget in (3, 5, 64):
+            made = self.compiles(f"--cbridge-budget={budget}", *call)
+            self.assertEqual(made, [f"?record=/1.log/ {names}"])
+        made = self.compiles("--cbridge-budget=3", *call, model=f"{CHANCE}?seed=3")
+        self.assertEqual(made, [f"&record=/1.log/ {names}"])
+        self.environment["CBRIDGE_INLINE_FEATURES"] = "callsite_loop_depth"
+        self.assertEqual(self.compiles("--cbridge-budget=2", *call), ["callsite_loop_depth"])
+        made = self.compiles("--cbridge-budget=3", *call)
+        self.assertEqual(made, [f"?record=/1.log/ callsite_loop_depth,{names}"])
 
-    def test_models_without_variants(self) -> None:
-        for model in ("testpolicy:same", "constant:1", "testpolicy:random"):
+    def test_models_that_do_not_describe_themselves(self) -> None:
+        for model in ("constant:1", "testpolicy:random", "native:/none.so", "shm:/nobody"):
             made = self.compiles("--cbridge-budget=9", "-O2", "-c", "code.c", model=model)
-            self.assertEqual(made, ["0"], model)
+            self.assertEqual(made, [""], model)
 
     def test_without_a_model(self) -> None:
         self.assertEqual(self.compiles("--cbridge-budget=4", "-O2", "-c", "code.c", model=""), [])
@@ -158,7 +192,7 @@ class Calls(FakeTest):
             self.assert_same_object("code.o", *call)
 
     def test_models_that_record_or_allocate_registers(self) -> None:
-        model = f"{VARIANTS}?record={self.folder}/logs/"
+        model = f"{CHANCE}?record={self.folder}/logs/"
         made = self.compiles("--cbridge-budget=3", "-O2", "-c", "code.c", model=model)
         self.assertEqual(made, [""])
         made = self.compiles(
@@ -172,7 +206,7 @@ class Calls(FakeTest):
         """A call of the fake clang."""
         clang = self.write_clang()
         return self.driver(
-            *(f"--cbridge-inline={VARIANTS}", f"--cbridge-budget={budget}", "-O2", "-c", "code.c"),
+            *(f"--cbridge-inline={CHANCE}", f"--cbridge-budget={budget}", "-O2", "-c", "code.c"),
             CBRIDGE_CLANG=clang,
             FAKE_SIZES=sizes,
             FAKE_DO=do,
@@ -181,7 +215,7 @@ class Calls(FakeTest):
 
     def assert_kept(self, way: int, done: subprocess.CompletedProcess[str]) -> None:
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, f"way {way}\n", ""))
-        self.assertEqual(self.read("code.o")[64:65], b"%d" % way)
+        self.assertEqual(self.read("code.o")[64:65], b"%d" % (way % 10))
         self.assert_nothing_left()
 
     def test_order(self) -> None:
@@ -192,16 +226,41 @@ class Calls(FakeTest):
             ("50 60 60 49", 3),
             ("50 60 60 60", 0),
         ):
-            self.assert_kept(way, self.fake(4, sizes))
+            # The last of five is for what is known to be good, which is nothing.
+            self.assert_kept(way, self.fake(5, sizes))
             if CORES > 1:  # the first is the last to end
-                self.assert_kept(way, self.fake(4, sizes, do="way or wait_for(3, 'end')"))
+                do = "way % 2 or wait_for(way + 1, 'end')"
+                self.assert_kept(way, self.fake(5, sizes, do=do))
 
     def calls(self) -> list[str]:
         return self.read("calls").decode().split("\n")[:-1]
 
+    def test_what_ways_are_told(self) -> None:
+        self.fake(7, "9 9 9 9 9 9")
+        told = sorted(line.split(" ") for line in self.read("models").decode().splitlines())
+        self.assertEqual([each[0] for each in told], [str(way) for way in range(6)])
+        self.assertEqual(told[0][1:], ["none", ""])
+        names = "inlining_default,caller_name,callee_name"
+        folder = re.escape(str(self.temporary)) + "/[^/]*"
+        self.assertRegex(told[1][1], rf"^{CHANCE}\?record={folder}/1\.log/$")
+        for way, model, features in told[2:]:
+            self.assertRegex(
+                model,
+                rf"^replay:{folder}/{way}\.way\?key=caller_name,callee_name"
+                rf"&record={folder}/{way}\.log/$",
+            )
+            self.assertEqual(features, names)
+
+    def test_ends_when_all_is_tried(self) -> None:
+        for pairs in (0, 1, 2, 5):
+            sizes = " ".join(["9"] * (2 + pairs))
+            self.assert_kept(0, self.fake(64, sizes, FAKE_PAIRS=str(pairs)))
+            self.assertEqual(len(self.calls()), 2 * (2 + pairs))
+
     def test_as_many_at_a_time_as_there_are_cores(self) -> None:
-        together = min(CORES, 6)
-        self.assert_kept(3, self.fake(6, "9 8 7 6 6 6", do=f"wait_for({together}, 'begin')"))
+        together = min(CORES, 2)
+        do = f"wait_for(way // {together} * {together} + {together}, 'begin')"
+        self.assert_kept(3, self.fake(7, "9 8 7 6 6 6", do=do))
         running = 0
         for call in self.calls():
             running += 1 if call.startswith("begin") else -1
@@ -213,7 +272,7 @@ class Calls(FakeTest):
         before = os.sched_getaffinity(0)
         os.sched_setaffinity(0, {min(before)})
         try:
-            self.assert_kept(2, self.fake(4, "9 8 7 8"))
+            self.assert_kept(2, self.fake(5, "9 8 7 8"))
         finally:
             os.sched_setaffinity(0, before)
         expected = [f"{what} {way}" for way in range(4) for what in ("begin", "end")]
@@ -232,16 +291,43 @@ class Calls(FakeTest):
             done = self.fake(3, "9 1 1", do=do)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "outer\n", ""))
 
-    def test_variants_fail(self) -> None:
-        for how in (
-            "sys.exit(1)",
-            "os.kill(os.getpid(), 11)",
-            "os.kill(os.getpid(), 15)",
-            "os._exit(0)",
-            "(open(sys.argv[sys.argv.index('-o') + 1], 'w').write('half'), os._exit(0))",
-        ):
-            do = f"way in (1, 3) and {how}"
-            self.assert_kept(2, self.fake(4, "9 1 5 1", do=do))
+    #: What a way may do that is no success.
+    FAULTS = (
+        "sys.exit(1)",
+        "os.kill(os.getpid(), 11)",
+        "os.kill(os.getpid(), 15)",
+        "os._exit(0)",
+        "(open(object, 'w').write('half'), os._exit(0))",
+    )
+
+    def test_ways_fail(self) -> None:
+        for how in self.FAULTS:
+            self.assert_kept(3, self.fake(5, "9 8 1 5", do=f"way == 2 and {how}"))
+            self.assert_kept(2, self.fake(5, "9 8 5 1", do=f"way == 3 and {how}"))
+            self.assert_kept(1, self.fake(5, "9 8 5 1", do=f"way > 1 and {how}"))
+
+    def test_the_model_fails(self) -> None:
+        for how in self.FAULTS:
+            done = self.fake(5, "9 8", do=f"way == 1 and {how}")
+            why = f"clang failed with inline model '{CHANCE}'; compiled without"
+            told = (done.returncode, done.stdout, done.stderr)
+            self.assertEqual(told, (0, "way 0\n", f"cbridge-clang: {why}\n"))
+            self.assertEqual(self.read("code.o")[64:65], b"0")
+            self.assert_nothing_left()
+            self.assertNotIn("begin 2", self.calls())
+
+    def test_a_way_that_never_ends(self) -> None:
+        do = "way == 2 and signal.pause()"
+        self.assert_kept(3, self.fake(5, "9 8 1 5", do=do, CBRIDGE_ANSWER_TIMEOUT="0.1"))
+
+    def test_decisions_that_are_not_known(self) -> None:
+        """Of a way, and of the model, which is a candidate all the same."""
+        forget = "globals().update(model='')"
+        half = "(os.mkdir(to), open(to + '/x.log', 'w').write('{'))"
+        damage = f"globals().update(record=lambda to: {half})"
+        for do in (forget, damage):
+            self.assert_kept(5, self.fake(7, "9 8 7 7 7 6", do=f"way == 2 and {do}"))
+            self.assert_kept(1, self.fake(7, "9 8", do=f"way == 1 and {do}"))
 
     def test_inner_commands_that_cannot_be_run(self) -> None:
         """Say, since their options are too long."""
@@ -252,24 +338,26 @@ class Calls(FakeTest):
             executable=True,
         )
         done = self.good(
-            *(f"--cbridge-inline={VARIANTS}", "--cbridge-budget=3", "-O2", "-c", "code.c"),
+            *(f"--cbridge-inline={CHANCE}", "--cbridge-budget=3", "-O2", "-c", "code.c"),
             CBRIDGE_CLANG=str(clang),
         )
         self.assertEqual(done.stdout, "outer\n")
 
 
 class Signals(FakeTest):
-    def start(self, new_group: bool = False) -> subprocess.Popen[str]:
-        """All ways that can run at a time run and wait; returns once they do."""
+    def start(self, first: int, new_group: bool) -> subprocess.Popen[str]:
+        """All ways from the first on that can run at a time wait; returns once they do."""
         told = self.folder / "told"
         with contextlib.suppress(FileExistsError):
             os.mkfifo(told)
         clang = self.write_clang()
-        half = "open(sys.argv[sys.argv.index('-o') + 1], 'w')"
-        do = f"{half}; open('{told}', 'w').write('x'); signal.pause()"
+        do = (
+            f"way >= {first} and (open(object, 'w'), "
+            f"open('{told}', 'w').write('x'), signal.pause())"
+        )
         process = subprocess.Popen(
             [
-                *(self.ours, f"--cbridge-inline={VARIANTS}", "--cbridge-budget=5"),
+                *(self.ours, f"--cbridge-inline={CHANCE}", "--cbridge-budget=5"),
                 *("-O2", "-c", "code.c"),
             ],
             cwd=self.folder,
@@ -281,7 +369,7 @@ class Signals(FakeTest):
             start_new_session=new_group,
         )
         heard = 0
-        while heard < min(5, CORES):
+        while heard < min(2, CORES):
             heard += len(told.read_bytes())
         return process
 
@@ -301,7 +389,11 @@ class Signals(FakeTest):
 
     def test_signals(self) -> None:
         for by in (signal.SIGTERM, signal.SIGHUP, signal.SIGKILL, signal.SIGINT):
-            self.assert_gone(self.start(new_group=by is signal.SIGINT), by)
+            for first in (0, 2):
+                process = self.start(first, new_group=by is signal.SIGINT)
+                made = {file.name for file in self.temporary.glob("*/*")}
+                self.assertEqual("2.way" in made, first == 2, made)
+                self.assert_gone(process, by)
 
 
 if __name__ == "__main__":

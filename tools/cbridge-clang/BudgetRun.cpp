@@ -95,7 +95,8 @@ private:
   void finish(std::unique_ptr<Way> W);
   /// Whether its object may be kept; else why not.
   Status judge(Way &W);
-  Status readLog(Way &W);
+  /// Objects are good whether or not it is known what was decided.
+  void readLog(Way &W);
 
   const BudgetRun &What;
   CaughtSignals &Signals;
@@ -164,19 +165,27 @@ Status Race::judge(Way &W) {
     return Status();
   // The plugin tells so if the model did not decide all.
   std::string Told = W.Err.lineWith("cbridge: ", "; LLVM's own heuristic");
-  return Told.empty() ? readLog(W) : Failed(Told);
+  if (Told.empty()) {
+    readLog(W);
+    return Status();
+  }
+  // As users know the model.
+  const std::string Recorded = recording(What.Model, file(W.Index, ".log"));
+  if (size_t At = Told.find(Recorded); climbs() && At != Told.npos)
+    Told.replace(At, Recorded.size(), What.Model);
+  return Failed(Told);
 }
 
-Status Race::readLog(Way &W) {
+void Race::readLog(Way &W) {
   if (!climbs())
-    return Status();
+    return;
   Expected<InlineLog> Log = InlineLog::read(file(W.Index, ".log"));
   os::removeDirectory(file(W.Index, ".log"));
   if (!Log)
-    return Log.status();
-  Context = Log->Context;
+    return;
+  if (W.Index == 1)
+    Context = Log->Context;
   W.Made.Decisions = std::move(Log->Decisions);
-  return Status();
 }
 
 void Race::finish(std::unique_ptr<Way> W) {

@@ -1,10 +1,12 @@
-//===- InlineLog.cpp - Decisions on inlining, to and from compiles --------===//
+//===- InlineLog.cpp - Decisions to and from compiles ---------------------===//
 //
 // Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 #include "InlineLog.h"
+
+#include "os/Folder.h"
 
 #include <cbridge/RunnerString.h>
 #include <cbridge/TrainingLog.h>
@@ -70,11 +72,11 @@ Status count(LogReader Log, AllVotes &Votes, std::string &Context) {
 
 Expected<InlineLog> InlineLog::read(const std::string &Folder) {
   InlineLog Found;
+  if (!os::isFolder(Folder)) // nobody was asked
+    return Found;
   Expected<std::vector<std::string>> Files = findLogs(Folder);
-  if (!Files) // nothing was asked
-    return Files.status().code() == StatusCode::Unavailable
-               ? Expected<InlineLog>(std::move(Found))
-               : Files.status();
+  if (!Files)
+    return Files.status();
   AllVotes Votes;
   for (const std::string &File : *Files) {
     Expected<LogReader> Log = LogReader::open(File);

@@ -1,5 +1,4 @@
-//===- InlineLog.h - Decisions on inlining, to and from compiles -*- C++
-//-*-===//
+//===- InlineLog.h - Decisions to and from compiles -------------*- C++ -*-===//
 //
 // Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

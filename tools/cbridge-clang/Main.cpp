@@ -237,10 +237,13 @@ std::optional<BudgetRun> budgetRun(const HostedRun &Run,
       Call.ReadsStdin || RunnerString::parse(Model)->has("record"))
     return std::nullopt;
   std::optional<InnerCommand> Command;
-  if (Call.IsInner)
-    Command = InnerCommand::of(Run.Plain);
-  else if (Call.Optimizes && Call.OnlyMakesObjects)
+  if (Call.IsInner) {
+    std::vector<std::string> Argv = {Run.Clang};
+    Argv.insert(Argv.end(), Line.Words.begin(), Line.Words.end());
+    Command = InnerCommand::of(std::move(Argv));
+  } else if (Call.Optimizes && Call.OnlyMakesObjects) {
     Command = InnerCommand::ask(Run.Plain);
+  }
   if (!Command || !canBeReplaced(Command->Object))
     return std::nullopt;
   size_t Ways = Line.Budget;

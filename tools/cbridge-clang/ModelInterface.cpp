@@ -1,4 +1,4 @@
-//===- ModelInterface.cpp - Whether a model tells what it takes -----------===//
+//===- ModelInterface.cpp - Whether a model tells its inputs --------------===//
 //
 // Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

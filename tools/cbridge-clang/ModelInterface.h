@@ -1,5 +1,4 @@
-//===- ModelInterface.h - Whether a model tells what it takes ----*- C++
-//-*-===//
+//===- ModelInterface.h - Whether a model tells its inputs ------*- C++ -*-===//
 //
 // Part of CompilerBridge, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "ExtraFeatures.h"
 
-
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/BlockFrequencyInfo.h>
