@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 namespace cbridge::driver {
 
@@ -188,18 +189,16 @@ float InlineClimb::doubt(const Move &M) const {
 
 /// Moves that touch functions of which no other touches one.
 std::vector<InlineClimb::Trial> InlineClimb::choose() const {
-  std::vector<std::pair<float, Move>> Waiting;
-  for (Move &M : untried()) {
-    float Doubt = doubt(M);
-    Waiting.push_back({Doubt, std::move(M)});
-  }
-  std::stable_sort(
-      Waiting.begin(), Waiting.end(),
-      [](const auto &A, const auto &B) { return A.first < B.first; });
+  std::vector<Move> Waiting = untried();
+  std::vector<std::pair<float, size_t>> Order;
+  for (size_t I = 0; I < Waiting.size(); ++I)
+    Order.push_back({doubt(Waiting[I]), I});
+  std::sort(Order.begin(), Order.end());
   std::vector<std::vector<Function>> Callers = callersOfInlined();
   std::vector<bool> Taken(Names.size());
   std::vector<Trial> Chosen;
-  for (auto &[Doubt, M] : Waiting) {
+  for (const auto &[Doubt, I] : Order) {
+    Move &M = Waiting[I];
     std::vector<Function> Touched = containing(M, Callers, Taken);
     for (Function F : Touched)
       Taken[F] = true;
@@ -268,8 +267,8 @@ void InlineClimb::learn(const std::vector<const InlinedObject *> &Results) {
       if (uint64_t Saved = saved(T, After[I]))
         All.push_back({Saved, &T, I});
   }
-  std::stable_sort(All.begin(), All.end(), [](const Good &A, const Good &B) {
-    return A.Saved > B.Saved;
+  std::sort(All.begin(), All.end(), [](const Good &A, const Good &B) {
+    return std::tie(B.Saved, A.Result, A.T) < std::tie(A.Saved, B.Result, B.T);
   });
   std::vector<size_t> ChangedBy(Names.size(), Round.size());
   for (const Good &Each : All) {

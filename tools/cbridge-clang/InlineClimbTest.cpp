@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 
 using namespace cbridge::driver;
 
@@ -167,6 +168,75 @@ TEST(InlineClimbTest, TheLeastSureComesFirst) {
   EXPECT_EQ(climb(P, {}, 4).Best, smallest(P));
   P.Scores.clear();
   EXPECT_GT(climb(P, {}, 4).Best, smallest(P));
+}
+
+/// Functions that call others at random, and effects at random.
+Program random(std::minstd_rand &Random) {
+  Program P;
+  auto Between = [&](int Low, int High) {
+    return Low + int(Random() / 16 % unsigned(High - Low + 1));
+  };
+  const int Functions = Between(2, 12);
+  for (int I = 0; I < Functions; ++I)
+    P.Sizes["f" + std::to_string(I)] = Between(20, 400);
+  for (int I = Between(0, 30); I > 0; --I) {
+    CallPair Pair = {"f" + std::to_string(Between(0, Functions - 1)),
+                     "f" + std::to_string(Between(0, Functions - 1))};
+    P.Calls[Pair] = {Between(-40, 60), Between(-60, 0), Between(0, 1) == 1};
+    if (Between(0, 2))
+      P.Scores[Pair] = float(Between(-30, 30)) / 10;
+  }
+  return P;
+}
+
+TEST(InlineClimbTest, WhateverTheProgram) {
+  size_t Better = 0;
+  constexpr unsigned Programs = 300;
+  for (unsigned Seed = 1; Seed <= Programs; ++Seed) {
+    std::minstd_rand Random(Seed);
+    Program P = random(Random);
+    InlineClimb::Way Model;
+    for (const auto &[Pair, Does] : P.Calls)
+      Model[Pair] = Random() / 16 % 2;
+    uint64_t Two = climb(P, Model, 2).Best;
+    for (size_t Budget : {3, 4, 8, 64}) {
+      Climbed Result = climb(P, Model, Budget);
+      EXPECT_LE(Result.Compiles, Budget);
+      EXPECT_EQ(Result.Ways, climb(P, Model, Budget).Ways);
+      EXPECT_LE(Result.Best, Two);
+      for (const InlineClimb::Way &Each : Result.Ways) {
+        EXPECT_FALSE(Each.empty());
+        for (const auto &[Pair, Inlined] : Each)
+          EXPECT_EQ(P.Calls.count(Pair), 1u) << Pair.first << Pair.second;
+      }
+      Better += Budget == 8 && Result.Best < Two;
+    }
+  }
+  EXPECT_GT(Better, Programs / 2);
+}
+
+/// Calls that are only there if something else is inlined are tried, too.
+TEST(InlineClimbTest, CallsThatCameWithOthers) {
+  InlinedObject Plain, Inner;
+  Plain.Bytes = 300;
+  Plain.Functions = {{"a", 100}, {"b", 100}, {"c", 50}};
+  InlinedObject ByModel = Plain;
+  ByModel.Decisions[{"a", "b"}] = {false, false, {}};
+  InlineClimb Climb(Plain, ByModel);
+  std::vector<InlineClimb::Way> First = Climb.next(8);
+  ASSERT_EQ(First.size(), 1u);
+  EXPECT_EQ(First[0], (InlineClimb::Way{{{"a", "b"}, true}}));
+  Inner.Bytes = 250;
+  Inner.Functions = {{"a", 120}, {"c", 50}};
+  Inner.Decisions = {{{"a", "b"}, {true, false, {}}},
+                     {{"a", "c"}, {false, false, {}}}};
+  Climb.learn({&Inner});
+  std::vector<InlineClimb::Way> Second = Climb.next(7);
+  ASSERT_FALSE(Second.empty());
+  bool Tried = false;
+  for (const InlineClimb::Way &Each : Second)
+    Tried |= Each == InlineClimb::Way{{{"a", "b"}, true}, {{"a", "c"}, true}};
+  EXPECT_TRUE(Tried);
 }
 
 TEST(InlineClimbTest, CompilesThatFailTeachNothing) {

@@ -63,7 +63,8 @@ Status count(LogReader Log, AllVotes &Votes, std::string &Context) {
     if (!Sure)
       continue;
     float Value = Each.Decision[*Sure].as<float>()[0];
-    if (!Of.Score || std::fabs(Value) < std::fabs(*Of.Score))
+    if (!std::isnan(Value) &&
+        (!Of.Score || std::fabs(Value) < std::fabs(*Of.Score)))
       Of.Score = Value;
   }
 }

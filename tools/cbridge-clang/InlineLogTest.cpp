@@ -13,9 +13,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace cbridge;
 using namespace cbridge::driver;
@@ -90,6 +93,29 @@ TEST_F(InlineLogTest, NothingWasAsked) {
   Expected<InlineLog> Log = InlineLog::read(Folder + "/nowhere");
   ASSERT_TRUE(Log) << Log.status().message();
   EXPECT_TRUE(Log->Decisions.empty());
+  EXPECT_TRUE(Log->Context.empty());
+  // Asked for a model, but for no decision.
+  Log = InlineLog::read(Folder);
+  ASSERT_TRUE(Log) << Log.status().message();
+  EXPECT_TRUE(Log->Decisions.empty());
+}
+
+TEST_F(InlineLogTest, Damaged) {
+  os::File Made = *os::openFile(Folder + "/x.log", O_CREAT | O_WRONLY, S_IRWXU);
+  ASSERT_EQ(::write(Made.get(), "{\n", 2), 2);
+  EXPECT_FALSE(InlineLog::read(Folder));
+}
+
+/// Half of a pair's calls are enough, and a score that is no number tells
+/// nothing.
+TEST_F(InlineLogTest, Ties) {
+  record({{"a", "f", 0, 1, NAN}, {"a", "f", 1, 0, -1.0f}}, true);
+  Expected<InlineLog> Log = InlineLog::read(Folder);
+  ASSERT_TRUE(Log) << Log.status().message();
+  const InlineDecision &Of = Log->Decisions.at({"a", "f"});
+  EXPECT_TRUE(Of.Inlined);
+  EXPECT_TRUE(Of.Default);
+  EXPECT_EQ(Of.Score, -1.0f);
 }
 
 TEST_F(InlineLogTest, WithoutNames) {
@@ -131,6 +157,10 @@ TEST_F(InlineLogTest, WhatIsWrittenIsRead) {
 TEST(Recording, IsAnotherOption) {
   EXPECT_EQ(recording("native:X", "/f"), "native:X?record=/f/");
   EXPECT_EQ(recording("native:X?a=1", "/f"), "native:X?a=1&record=/f/");
+  const std::string Odd = "/a b&c?d%e";
+  Expected<RunnerString> R = RunnerString::parse(recording("constant:1", Odd));
+  ASSERT_TRUE(R) << R.status().message();
+  EXPECT_EQ(R->option("record"), Odd + "/");
 }
 
 } // namespace

@@ -73,6 +73,24 @@ TEST(InnerCommand, WithoutInlining) {
     EXPECT_FALSE(told(Options + Rest)) << Options;
 }
 
+TEST(InnerCommand, ThatIsThereAlready) {
+  const Words Given = {"/bin/clang", "-cc1", "-emit-obj", "-O2",
+                       "-o",         "a.o",  "a.c"};
+  std::optional<InnerCommand> C = InnerCommand::of(Given);
+  ASSERT_TRUE(C);
+  EXPECT_EQ(C->Words, Given);
+  EXPECT_EQ(C->Object, "a.o");
+  EXPECT_EQ(C->Warnings, "");
+  for (size_t Missing = 0; Given[Missing] != "a.o"; ++Missing) {
+    Words Fewer = Given;
+    Fewer.erase(Fewer.begin() + ptrdiff_t(Missing));
+    EXPECT_FALSE(InnerCommand::of(Fewer)) << Given[Missing];
+  }
+  EXPECT_FALSE(InnerCommand::of(Words{}));
+  EXPECT_FALSE(InnerCommand::of(
+      Words{"/bin/clang", "-cc1as", "-emit-obj", "-O2", "-o", "a.o", "a.s"}));
+}
+
 TEST(InnerCommand, OtherFiles) {
   const std::string Rest = R"("-emit-obj" "-O2" "-o" "a.o" "a.c")";
   EXPECT_TRUE(told(R"("-mllvm" "-inline-threshold=3" )" + Rest));

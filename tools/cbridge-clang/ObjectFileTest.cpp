@@ -138,6 +138,94 @@ TEST(ObjectSizesTest, NoSections) {
   EXPECT_EQ(Size->Loaded, 0u);
 }
 
+/// A file of three sections: nothing, symbols at Symbols, their names at Names.
+constexpr size_t Symbols = 100, Names = 300, Table = 400;
+constexpr char NameBytes[] = "\0f\0data\0odd name\0";
+
+template <typename Header, typename Section, typename Symbol>
+Memory withSymbols(bool BigEndian) {
+  auto Set = [BigEndian](auto &To, uint64_t Value) {
+    To = static_cast<std::remove_reference_t<decltype(To)>>(Value);
+    if (BigEndian)
+      To = swapped(To);
+  };
+  Header H = {};
+  std::memcpy(H.e_ident, ELFMAG, SELFMAG);
+  H.e_ident[EI_CLASS] =
+      sizeof(Header) == sizeof(Elf64_Ehdr) ? ELFCLASS64 : ELFCLASS32;
+  H.e_ident[EI_DATA] = BigEndian ? ELFDATA2MSB : ELFDATA2LSB;
+  Set(H.e_shoff, Table);
+  Set(H.e_shentsize, sizeof(Section));
+  Set(H.e_shnum, 3);
+  struct {
+    unsigned Name, Type, Size;
+  } const All[] = {
+      {0, STT_NOTYPE, 0},  {1, STT_FUNC, 40},   {3, STT_OBJECT, 8},
+      {8, STT_FUNC, 7000}, {8, STT_SECTION, 1}, {1, STT_FUNC, 0}, // used only
+  };
+  Memory File(Table + 3 * sizeof(Section));
+  std::memcpy(File.data(), &H, sizeof(H));
+  Section S[3] = {};
+  Set(S[1].sh_type, SHT_SYMTAB);
+  Set(S[1].sh_link, 2);
+  Set(S[1].sh_offset, Symbols);
+  Set(S[1].sh_size, sizeof(Symbol) * std::size(All));
+  Set(S[2].sh_type, SHT_STRTAB);
+  Set(S[2].sh_offset, Names);
+  Set(S[2].sh_size, sizeof(NameBytes) - 1);
+  std::memcpy(&File[Table], S, sizeof(S));
+  std::memcpy(&File[Names], NameBytes, sizeof(NameBytes));
+  for (size_t I = 0; I < std::size(All); ++I) {
+    Symbol Each = {};
+    Set(Each.st_name, All[I].Name);
+    Each.st_info = ELF64_ST_INFO(STB_GLOBAL, All[I].Type);
+    Set(Each.st_size, All[I].Size);
+    std::memcpy(&File[Symbols + I * sizeof(Each)], &Each, sizeof(Each));
+  }
+  return File;
+}
+
+TEST(ObjectSizesTest, Functions) {
+  const std::map<std::string, uint64_t> Wanted = {{"f", 40},
+                                                  {"odd name", 7000}};
+  for (bool BigEndian : {false, true}) {
+    Expected<ObjectSizes> Wide = ObjectSizes::of(
+        withSymbols<Elf64_Ehdr, Elf64_Shdr, Elf64_Sym>(BigEndian));
+    ASSERT_TRUE(Wide) << Wide.status().message();
+    EXPECT_EQ(Wide->Functions, Wanted);
+    EXPECT_EQ(Wide->Loaded, 0u);
+    Expected<ObjectSizes> Narrow = ObjectSizes::of(
+        withSymbols<Elf32_Ehdr, Elf32_Shdr, Elf32_Sym>(BigEndian));
+    ASSERT_TRUE(Narrow) << Narrow.status().message();
+    EXPECT_EQ(Narrow->Functions, Wanted);
+  }
+}
+
+TEST(ObjectSizesTest, DamagedSymbols) {
+  auto With = [](size_t Offset, auto Value) {
+    Memory File = withSymbols<Elf64_Ehdr, Elf64_Shdr, Elf64_Sym>(false);
+    std::memcpy(&File[Offset], &Value, sizeof(Value));
+    return ObjectSizes::of(File);
+  };
+  size_t OfSymbols = Table + sizeof(Elf64_Shdr),
+         OfNames = OfSymbols + sizeof(Elf64_Shdr);
+  for (uint32_t Link : {0u, 1u, 3u, ~0u})
+    EXPECT_FALSE(With(OfSymbols + offsetof(Elf64_Shdr, sh_link), Link)) << Link;
+  EXPECT_FALSE(With(OfNames + offsetof(Elf64_Shdr, sh_size), uint64_t(0)));
+  EXPECT_FALSE(With(OfNames + offsetof(Elf64_Shdr, sh_size), uint64_t(10)));
+  EXPECT_FALSE(With(OfNames + offsetof(Elf64_Shdr, sh_offset), ~uint64_t(0)));
+  EXPECT_FALSE(With(Names + sizeof(NameBytes) - 2, 'x')); // a name has no end
+  size_t First = Symbols + sizeof(Elf64_Sym);
+  EXPECT_FALSE(With(First + offsetof(Elf64_Sym, st_name),
+                    uint32_t(sizeof(NameBytes) - 1)));
+  // Half a symbol at the end is none.
+  Expected<ObjectSizes> Half =
+      With(OfSymbols + offsetof(Elf64_Shdr, sh_size),
+           uint64_t(2 * sizeof(Elf64_Sym) + sizeof(Elf64_Sym) / 2));
+  ASSERT_TRUE(Half);
+  EXPECT_EQ(Half->Functions.size(), 1u);
+}
+
 /// With C's name, so that it is known.
 extern "C" [[gnu::noinline, gnu::used]] int cbridgeTestedFunction(int X) {
   return X * X + 1;
