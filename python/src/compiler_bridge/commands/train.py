@@ -195,7 +195,8 @@ def _train(arguments: argparse.Namespace) -> None:
         finally:
             job.close()
     model = state.best.as_onnx()
-    data = f"{len(training)} modules of {arguments.corpus}"
+    packages = sorted({module.name.split("/")[0] for module in training})
+    data = f"{len(training)} modules of {', '.join(packages)}"
     about = {"name": output.stem, "version": "1", "training_data": data, "license": None}
     _model.write_metadata(model, _model.graph_signature(model), **about)
     _model.save(model, output)
