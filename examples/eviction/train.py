@@ -73,7 +73,7 @@ class Training:
         state = load(self._folder, plan)
         if state is None:
             network = self._warm_start()
-            state = State(network, network, network)
+            state = State(network, network, network, network)
             self._look(state, 0.0)
             save(self._folder, plan, state)
         report(state)

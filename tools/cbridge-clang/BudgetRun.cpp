@@ -89,6 +89,8 @@ private:
   void compile(const std::vector<std::string> &Runners);
   /// The model's decisions made better.
   void climb();
+  /// All but the size of what these have made.
+  void forget(size_t First);
   Status start(size_t Index, const std::string &Runner);
   void step();
   void stop(int Signal);
@@ -131,7 +133,7 @@ Status Race::start(size_t Index, const std::string &Runner) {
   Status S = W->Clang.start(
       What.Command.Words[0],
       W->isPlain() ? What.Command.plain(object(Index))
-                   : What.Command.variant(object(Index), What.Options),
+                   : What.Command.withOptions(object(Index), What.Options),
       &Here);
   W->Out.Far.close();
   W->Err.Far.close();
@@ -180,7 +182,6 @@ void Race::readLog(Way &W) {
   if (!climbs())
     return;
   Expected<InlineLog> Log = InlineLog::read(file(W.Index, ".log"));
-  os::removeDirectory(file(W.Index, ".log"));
   if (!Log)
     return;
   if (W.Index == 1)
@@ -190,6 +191,8 @@ void Race::readLog(Way &W) {
 
 void Race::finish(std::unique_ptr<Way> W) {
   Status Why = judge(*W);
+  ::unlink(file(W->Index, ".way").c_str());
+  os::removeDirectory(file(W->Index, ".log"));
   if (W->isPlain()) {
     PlainStatus = W->Clang.waitStatus();
     Longest = toldAnswerTimeout().value_or(Patience) +
@@ -272,6 +275,7 @@ void Race::compile(const std::vector<std::string> &Runners) {
 
 void Race::climb() {
   InlineClimb Climb(*Results[0], *Results[1]);
+  forget(0);
   while (!Stopped) {
     const size_t First = Results.size();
     std::vector<std::string> Runners;
@@ -285,11 +289,24 @@ void Race::climb() {
     if (Runners.empty())
       return;
     compile(Runners);
+    if (!Failure.ok()) { // no more can be started
+      Failure = Status();
+      return;
+    }
     std::vector<const InlinedObject *> Made;
     for (size_t I = First; I < Results.size(); ++I)
       Made.push_back(Results[I] ? &*Results[I] : nullptr);
     Climb.learn(Made);
+    forget(First);
   }
+}
+
+void Race::forget(size_t First) {
+  for (size_t I = First; I < Results.size(); ++I)
+    if (Results[I]) {
+      Results[I]->Functions.clear();
+      Results[I]->Decisions.clear();
+    }
 }
 
 Status Race::run() {

@@ -25,7 +25,7 @@ struct BudgetRun {
   /// may be told more than it takes.
   size_t Ways;
 
-  /// Runs as many of them at a time as there are cores for us. If it succeeds,
+  /// Runs two of them at a time, if there are cores for us. If it succeeds,
   /// the object is in its place, and what its clang printed was shown. If clang
   /// fails without a model, nothing was shown, and the outcome tells no more
   /// than that. Ways that fail, or whose model does, are no candidates; there

@@ -18,7 +18,7 @@ namespace {
 /// What a function adds to the loaded bytes beside its code: its entry in the
 /// unwind tables.
 constexpr uint64_t UnwindEntry = 24;
-/// The score of a decision of which no model has told one.
+/// For decisions of which no model has told a score: about as sure as most.
 constexpr float UnknownScore = 3;
 
 /// Functions that hang together.
@@ -38,29 +38,67 @@ private:
   std::vector<size_t> Parent;
 };
 
-/// The functions whose size decisions on some pairs can change: the pairs', and
-/// those that have them inside. Empty if one of them is Taken.
-template <typename Moves>
-std::vector<size_t> containing(const Moves &Pairs,
-                               const std::vector<std::vector<size_t>> &Callers,
-                               const std::vector<bool> &Taken) {
-  std::vector<size_t> Found;
-  std::set<size_t> Known;
-  bool Free = true;
-  auto Add = [&](size_t Function) {
-    if (!Known.insert(Function).second)
-      return;
-    Found.push_back(Function);
-    Free &= !Taken[Function];
-  };
-  for (const auto &[Pair, Value] : Pairs) {
-    Add(Pair.first);
-    Add(Pair.second);
+/// Goes from functions to those that have them inside.
+class Containing {
+public:
+  explicit Containing(const std::vector<std::vector<size_t>> &Callers)
+      : Callers(Callers), Seen(Callers.size()), Taken(Callers.size()) {}
+
+  /// The functions whose size a move can change: those of its pairs, and all
+  /// that have these inside. They are taken then. Empty if one was already.
+  template <typename Moves> std::vector<size_t> take(const Moves &What) {
+    ++Round;
+    Found.clear();
+    for (const auto &[Pair, Value] : What)
+      for (size_t Function : {Pair.first, Pair.second})
+        if (add(Function, Found.size()))
+          return {};
+    for (size_t I = 0; I < Found.size(); ++I)
+      for (size_t Caller : Callers[Found[I].Function])
+        if (add(Caller, I))
+          return {};
+    std::vector<size_t> All;
+    for (const Step &Each : Found) {
+      Taken[Each.Function] = true;
+      All.push_back(Each.Function);
+    }
+    return All;
   }
-  for (size_t I = 0; I < Found.size() && Free; ++I)
-    for (size_t Caller : Callers[Found[I]])
-      Add(Caller);
-  return Free ? Found : std::vector<size_t>();
+
+private:
+  struct Step {
+    size_t Function, From;
+  };
+
+  /// Whether it is taken. If so, all that lead there are as good as taken, and
+  /// nobody has to go there again.
+  bool add(size_t Function, size_t From) {
+    if (Taken[Function]) {
+      for (size_t I = From; I < Found.size(); I = Found[I].From) {
+        Taken[Found[I].Function] = true;
+        if (Found[I].From == I)
+          break;
+      }
+      return true;
+    }
+    if (Seen[Function] != Round) {
+      Seen[Function] = Round;
+      Found.push_back({Function, From});
+    }
+    return false;
+  }
+
+  const std::vector<std::vector<size_t>> &Callers;
+  std::vector<size_t> Seen; // in which round
+  std::vector<bool> Taken;
+  std::vector<Step> Found;
+  size_t Round = 0;
+};
+
+template <typename Move> Move opposite(Move What) {
+  for (auto &[Pair, Inlined] : What)
+    Inlined = !Inlined;
+  return What;
 }
 
 } // namespace
@@ -119,13 +157,25 @@ void InlineClimb::crossOver(const InlinedObject &Plain,
     if (D.Inlined != D.Default)
       Differing.push_back({P, !Now[P]});
   }
+  // Parts: what differs, with all that have it inside.
   Groups Parts(Names.size());
-  std::vector<bool> IsPart(Names.size()), None(Names.size());
-  for (const auto &Each : Differing)
-    for (Function F : containing(Move{Each}, Callers, None)) {
-      IsPart[F] = true;
-      Parts.join(F, Each.first.first);
-    }
+  std::vector<bool> IsPart(Names.size());
+  std::vector<Function> Waiting;
+  auto Reach = [&](Function F, Function From) {
+    Parts.join(F, From);
+    if (!IsPart[F])
+      Waiting.push_back(F);
+    IsPart[F] = true;
+  };
+  for (const auto &[P, Other] : Differing)
+    for (Function F : {P.first, P.second})
+      Reach(F, P.first);
+  while (!Waiting.empty()) {
+    Function F = Waiting.back();
+    Waiting.pop_back();
+    for (Function Caller : Callers[F])
+      Reach(Caller, F);
+  }
   std::vector<int64_t> Gain(Names.size());
   for (Function F = 0; F < Names.size(); ++F)
     if (IsPart[F])
@@ -178,8 +228,8 @@ std::vector<InlineClimb::Move> InlineClimb::untried() const {
   return All;
 }
 
-/// The smaller, the less sure is the model that a move is bad.
-float InlineClimb::doubt(const Move &M) const {
+/// How sure the model is that a move is bad.
+float InlineClimb::sureness(const Move &M) const {
   float Least = UnknownScore;
   for (const auto &[P, Inlined] : M)
     if (auto At = Scores.find(P); At != Scores.end())
@@ -192,18 +242,17 @@ std::vector<InlineClimb::Trial> InlineClimb::choose() const {
   std::vector<Move> Waiting = untried();
   std::vector<std::pair<float, size_t>> Order;
   for (size_t I = 0; I < Waiting.size(); ++I)
-    Order.push_back({doubt(Waiting[I]), I});
+    Order.push_back({sureness(Waiting[I]), I});
   std::sort(Order.begin(), Order.end());
   std::vector<std::vector<Function>> Callers = callersOfInlined();
-  std::vector<bool> Taken(Names.size());
+  Containing Reach(Callers);
   std::vector<Trial> Chosen;
-  for (const auto &[Doubt, I] : Order) {
-    Move &M = Waiting[I];
-    std::vector<Function> Touched = containing(M, Callers, Taken);
-    for (Function F : Touched)
-      Taken[F] = true;
+  for (const auto &[Sureness, I] : Order) {
+    if (Chosen.size() == Most)
+      break;
+    std::vector<Function> Touched = Reach.take(Waiting[I]);
     if (!Touched.empty())
-      Chosen.push_back({std::move(M), std::move(Touched)});
+      Chosen.push_back({std::move(Waiting[I]), std::move(Touched)});
   }
   return Chosen;
 }
@@ -225,14 +274,14 @@ std::vector<InlineClimb::Way> InlineClimb::next(size_t Left) {
   Round.clear();
   std::vector<Way> Ways;
   // The last one is for what is known to be good.
-  for (size_t I = 0; I < Width && I + 1 < Left; ++I) {
-    std::vector<Trial> Trials = choose();
-    if (Trials.empty())
+  while (Ways.size() < Width && Ways.size() + 1 < Left) {
+    std::vector<Trial> Chosen = choose();
+    if (Chosen.empty())
       break;
-    for (const Trial &T : Trials)
+    for (const Trial &T : Chosen)
       Tried.insert(T.What);
-    Ways.push_back(way(Trials));
-    Round.push_back(std::move(Trials));
+    Ways.push_back(way(Chosen));
+    Round.push_back(std::move(Chosen));
   }
   if (Ways.empty() && Left > 0 && !Proven) {
     Ways.push_back(way({}));
@@ -251,6 +300,16 @@ uint64_t InlineClimb::saved(const Trial &T, const Sizes &After) const {
   return New < Old ? Old - New : 0;
 }
 
+/// One of them may have been the compiler's end: the others are tried again, in
+/// smaller numbers.
+void InlineClimb::forgive(const std::vector<Trial> &Trials) {
+  if (Trials.size() < 2)
+    return;
+  for (const Trial &T : Trials)
+    Tried.erase(T.What);
+  Most = std::min(Most, Trials.size() / 2);
+}
+
 void InlineClimb::learn(const std::vector<const InlinedObject *> &Results) {
   struct Good {
     uint64_t Saved;
@@ -260,8 +319,10 @@ void InlineClimb::learn(const std::vector<const InlinedObject *> &Results) {
   std::vector<Good> All;
   std::vector<Sizes> After(Round.size());
   for (size_t I = 0; I < Round.size(); ++I) {
-    if (!Results[I])
+    if (!Results[I]) {
+      forgive(Round[I]);
       continue;
+    }
     After[I] = sizesOf(*Results[I]);
     for (const Trial &T : Round[I])
       if (uint64_t Saved = saved(T, After[I]))
@@ -280,6 +341,7 @@ void InlineClimb::learn(const std::vector<const InlinedObject *> &Results) {
       continue;
     }
     apply(Each.T->What);
+    Tried.insert(opposite(Each.T->What));
     for (Function F : Each.T->Touched) {
       ChangedBy[F] = Each.Result;
       Before[F] = After[Each.Result][F];

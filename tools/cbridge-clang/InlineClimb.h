@@ -73,20 +73,22 @@ private:
                  bool FromModel);
   std::vector<std::vector<Function>> callersOfInlined() const;
   std::vector<Move> untried() const;
-  float doubt(const Move &M) const;
+  float sureness(const Move &M) const;
   std::vector<Trial> choose() const;
   void apply(const Move &M);
+  void forgive(const std::vector<Trial> &Trials);
   Way way(const std::vector<Trial> &Trials) const;
   uint64_t saved(const Trial &T, const Sizes &After) const;
 
   std::map<std::string, Function> Index;
   std::vector<std::string> Names;
   std::map<Pair, bool> Now;  ///< how each is decided, as far as is known
-  std::map<Pair, bool> Told; ///< those on which the heuristic does not decide
+  std::map<Pair, bool> Told; ///< decisions that ways spell out
   std::map<Pair, float> Scores;
   Sizes Before;       ///< of functions, if Told is done
   bool Proven = true; ///< whether that was compiled
   std::set<Move> Tried;
+  size_t Most = size_t(-1);              ///< trials in one compile
   std::vector<std::vector<Trial>> Round; ///< the trials of each compile
 };
 

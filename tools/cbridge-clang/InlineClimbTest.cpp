@@ -239,15 +239,53 @@ TEST(InlineClimbTest, CallsThatCameWithOthers) {
   EXPECT_TRUE(Tried);
 }
 
-TEST(InlineClimbTest, CompilesThatFailTeachNothing) {
+TEST(InlineClimbTest, WhatFailedTogetherIsTriedInSmallerNumbers) {
+  Program P = apart();
+  InlinedObject Plain = P.compile({});
+  InlineClimb Climb(Plain, Plain);
+  for (size_t Most : {10, 5, 2, 1}) {
+    std::vector<InlineClimb::Way> Next = Climb.next(8);
+    ASSERT_FALSE(Next.empty());
+    EXPECT_EQ(Next[0].size(), Most);
+    Climb.learn(std::vector<const InlinedObject *>(Next.size()));
+  }
+  // One that fails alone is not tried again.
+  size_t Alone = 2;
+  while (!Climb.next(8).empty()) {
+    Climb.learn(std::vector<const InlinedObject *>(InlineClimb::Width));
+    ++Alone;
+  }
+  EXPECT_LE(Alone, 10u);
+}
+
+TEST(InlineClimbTest, WhatWasGoodIsNotUndone) {
   Program P = apart();
   InlinedObject Plain = P.compile({});
   InlineClimb Climb(Plain, Plain);
   std::vector<InlineClimb::Way> First = Climb.next(8);
-  ASSERT_FALSE(First.empty());
-  Climb.learn(std::vector<const InlinedObject *>(First.size()));
-  for (const InlineClimb::Way &Each : Climb.next(6))
-    EXPECT_EQ(std::count(First.begin(), First.end(), Each), 0);
+  ASSERT_EQ(First.size(), 1u); // all decisions at once
+  InlinedObject Made = P.compile(First[0]);
+  Climb.learn({&Made});
+  std::vector<InlineClimb::Way> Last = Climb.next(7);
+  ASSERT_EQ(Last.size(), 1u);
+  EXPECT_EQ(P.compile(Last[0]).Bytes, smallest(P));
+  EXPECT_TRUE(Climb.next(6).empty());
+}
+
+/// All of a large module hangs together.
+TEST(InlineClimbTest, LargeModules) {
+  Program P;
+  for (int I = 0; I < 20000; ++I) {
+    std::string Caller = "caller" + std::to_string(I);
+    P.Sizes[Caller] = 100;
+    P.Calls[{Caller, "everybodys"}] = {I % 2 ? 5 : -5, 0, I % 3 == 0};
+    P.Calls[{"main", Caller}] = {1, -1, true};
+  }
+  P.Sizes["everybodys"] = P.Sizes["main"] = 50;
+  InlineClimb::Way Model;
+  for (const auto &[Pair, Does] : P.Calls)
+    Model[Pair] = !Does.Default;
+  EXPECT_LE(climb(P, Model, 8).Compiles, 8u);
 }
 
 } // namespace

@@ -178,8 +178,8 @@ InnerCommand::plain(const std::string &NewObject) const {
 }
 
 std::vector<std::string>
-InnerCommand::variant(const std::string &NewObject,
-                      const std::vector<std::string> &More) const {
+InnerCommand::withOptions(const std::string &NewObject,
+                          const std::vector<std::string> &More) const {
   std::vector<std::string> Argv = plain(NewObject);
   if (size_t At = *valueOf(Argv, DependencyFile))
     Argv.erase(Argv.begin() + ptrdiff_t(At) - 1,

@@ -35,8 +35,9 @@ struct InnerCommand {
   /// The same command with another name for the object.
   std::vector<std::string> plain(const std::string &NewObject) const;
   /// With more options, and without the file for make.
-  std::vector<std::string> variant(const std::string &NewObject,
-                                   const std::vector<std::string> &More) const;
+  std::vector<std::string>
+  withOptions(const std::string &NewObject,
+              const std::vector<std::string> &More) const;
 };
 
 } // namespace cbridge::driver

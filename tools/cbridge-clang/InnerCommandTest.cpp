@@ -38,7 +38,7 @@ TEST(InnerCommand, IsWhatClangTells) {
                    "a b.d", "-MT", "a\\ b.o", "-D", "X=\"$1\"", "-o", "new.o",
                    "-x", "c", "a.c"}));
   EXPECT_EQ(
-      C->variant("new.o", {"-fpass-plugin=p"}),
+      C->withOptions("new.o", {"-fpass-plugin=p"}),
       (Words{"/bin/clang", "-cc1", "-fpass-plugin=p", "-emit-obj", "-O2", "-MT",
              "a\\ b.o", "-D", "X=\"$1\"", "-o", "new.o", "-x", "c", "a.c"}));
 }

@@ -46,8 +46,8 @@ without -flto, a policy for small code decides what to inline.
   --cbridge-evict=RUNNER     which register to free (greedy register allocator)
   --cbridge-priority=RUNNER  which value gets its register first
   --cbridge-budget=K         compile each source up to K ways: without a model,
-                             by that which inlines, and with its decisions
-                             changed where sizes of functions tell; keep the
+                             by that which inlines, and with some of its
+                             decisions reversed; keep the
                              smallest object (1 to 64; default: 1, by the model)
   --cbridge-help             print this text; --help prints clang's
   --cbridge-version          print the versions, and what is used

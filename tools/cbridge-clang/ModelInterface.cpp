@@ -42,7 +42,8 @@ constexpr char Yes = 'y';
 } // namespace
 
 bool describesItself(const std::string &Runner) {
-  if (Runner == DefaultPolicy) // in the plugin: this program does not have it
+  // Options may follow. It is in the plugin: this program does not have it.
+  if (Runner.substr(0, Runner.find('?')) == DefaultPolicy)
     return true;
   int Ends[2];
   if (::pipe2(Ends, O_CLOEXEC) != 0)

@@ -1,6 +1,7 @@
 """What moves networks, each by itself."""
 
 import struct
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from compiler_bridge.export import ModelError
 from compiler_bridge.training import _checkpoint, _events, _examples
 from compiler_bridge.training._checkpoint import Point, State
 from compiler_bridge.training._credit import credit
+from compiler_bridge.training._curve import curve
 from compiler_bridge.training._evolution import Evolution
 from compiler_bridge.training._features import DEFAULT_COLUMN, FEATURES
 from compiler_bridge.training._imitation import Examples, imitate
@@ -131,7 +133,9 @@ def test_a_search_is_judged(rows):
 def test_checkpoints(tmp_path, rows):
     network = Network.fresh(rows, (8, 4), 1)
     average, best = (network.towards(Network.fresh(rows, (8, 4), 2), each) for each in (0.2, 0.7))
-    state = State(network, average, best, 7, [Point(0, 0.1, 0.2, 3), Point(5, 0.3, 0.25, 9)])
+    state = State(
+        network, average, best, network, 7, [Point(0, 0.1, 0.2, 3), Point(5, 0.3, 0.25, 9)]
+    )
     state.first = np.arange(3, dtype=np.float32)
     assert _checkpoint.load(tmp_path, {"seed": 1}) is None
     _checkpoint.save(tmp_path, {"seed": 1}, state)
@@ -147,6 +151,22 @@ def test_checkpoints(tmp_path, rows):
     (tmp_path / "checkpoint.npz").write_bytes(b"no archive")
     with pytest.raises(ModelError, match="is no checkpoint"):
         _checkpoint.load(tmp_path, {"seed": 1})
+
+
+@pytest.mark.parametrize("savings", [[0.0], [0.01], [-0.02, 0.03], [0.0143, 0.016, 0.0198]])
+def test_curves(savings):
+    history = [Point(5 * i, each / 2, each, 0) for i, each in enumerate(savings)]
+    drawn = ElementTree.fromstring(curve(history, "what <it> is & more"))
+    space = "{http://www.w3.org/2000/svg}"
+    assert next(drawn.iter(f"{space}text")).text == "what <it> is & more"
+    lines = [each.get("points").split() for each in drawn.iter(f"{space}polyline")]
+    heights = [[float(point.split(",")[1]) for point in line] for line in lines]
+    assert len(heights) == 2
+    # Less code is further down, and all is inside.
+    assert np.argmax(heights[0]) == np.argmax(savings)
+    assert all(0 < each < 320 for line in heights for each in line)
+    dot = drawn.find(f"{space}circle")
+    assert float(dot.get("cy")) == max(heights[0])
 
 
 def test_events_are_those_of_tensorboard(tmp_path):

@@ -38,6 +38,8 @@ def test_a_policy_comes_out(train, method, capsys, tmp_path):
     assert f"wrote {output}: text" in told.out
     assert "agree" in told.out  # `cbridge verify`
     assert list((tmp_path / "policy.training" / "events").iterdir())
+    picture = (tmp_path / "policy.training" / "curve.svg").read_text(encoding="utf-8")
+    assert f"text by {method}, on " in picture
     model = onnx.load(output)
     properties = {each.key: each.value for each in model.metadata_props}
     assert properties["cbridge.name"] == "policy"

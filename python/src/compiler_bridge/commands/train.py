@@ -15,6 +15,7 @@ from ..corpus import Corpus, CorpusError, Module
 from ..errors import BridgeError
 from ..export import ModelError, _model
 from ..inlining._evaluate import Evaluator
+from ..training._curve import curve
 from ..training._events import Events
 from . import verify
 from ._shared import INTERRUPTED, TROUBLE, Parser, interrupted_by_sigterm, positive, run
@@ -37,7 +38,8 @@ at random (ppo) or by changing weights at random (es). The policy that is best o
 modules is written as ONNX, and checked with every engine.
 
 After every step a checkpoint is in FOLDER; the same command goes on from there, and comes to the
-same policy as one that was not interrupted. Curves are there for TensorBoard, too.
+same policy as one that was not interrupted. The learning curve is there, too, as curve.svg and for
+TensorBoard.
 
 Exit status 0 if there is a policy, 1 if engines do not agree on it, 2 if there is none, 130 if it
 was interrupted."""
@@ -51,6 +53,8 @@ examples:
 
 # A module in so many is for validation, if no corpus is.
 _EVERY = 5
+# Packages in a policy's metadata.
+_MOST_NAMED = 30
 
 
 def main(words: list[str]) -> int:
@@ -190,13 +194,17 @@ def _train(arguments: argparse.Namespace) -> None:
         try:
             for name in job.failed:
                 print(f"cbridge: {name}: cannot be compiled, left out", file=sys.stderr)
-            with _Curves(folder, plan.steps) as curves:
+            shown = f"text by {plan.method}, on {job.shown}"
+            with _Curves(folder, plan.steps, shown) as curves:
                 state = job.run(curves.show)
+            learned = job.learned(state)
         finally:
             job.close()
     model = state.best.as_onnx()
-    packages = sorted({module.name.split("/")[0] for module in training})
-    data = f"{len(training)} modules of {', '.join(packages)}"
+    data = f"{len(training)} modules"
+    packages = sorted({module.name.split("/")[0] for module in training if "/" in module.name})
+    if 0 < len(packages) <= _MOST_NAMED:
+        data += f" of {', '.join(packages)}"
     about = {"name": output.stem, "version": "1", "training_data": data, "license": None}
     _model.write_metadata(model, _model.graph_signature(model), **about)
     _model.save(model, output)
@@ -205,6 +213,12 @@ def _train(arguments: argparse.Namespace) -> None:
         f"wrote {output}: text {_percent(point.validation)} on {len(validation)} validation "
         f"modules, {_percent(point.training)} on training modules, after step {point.step}"
     )
+    if learned and learned.has_interval:
+        change = learned.total
+        print(
+            f"against its start: text {_percent(-change.value)} (95 % interval "
+            f"{_percent(-change.low)} to {_percent(-change.high)}), over {learned.pairs} modules"
+        )
 
 
 def _modules(arguments: argparse.Namespace) -> tuple[list[Module], list[Module]]:
@@ -224,9 +238,10 @@ def _percent(saving: float) -> str:
 
 
 class _Curves:
-    """A line on standard error, and events for TensorBoard."""
+    """A line on standard error, a curve to look at, and events for TensorBoard."""
 
-    def __init__(self, folder: Path, steps: int) -> None:
+    def __init__(self, folder: Path, steps: int, about: str) -> None:
+        self._picture, self._about = folder / "curve.svg", about
         self._steps, self._start, self._first = steps, time.monotonic(), -1
         self._events = Events(folder / "events")
         self._terminal = sys.stderr.isatty()
@@ -246,6 +261,7 @@ class _Curves:
         if validated:
             self._events.add("text/training", -100 * point.training, point.step)
             self._events.add("text/validation", -100 * point.validation, point.step)
+            self._picture.write_text(curve(state.history, self._about), encoding="utf-8")
         done = state.step - self._first
         left = ""
         if done:

@@ -14,7 +14,7 @@ from ..export import ModelError
 from ._network import Network, Vector
 
 _FILE = "checkpoint.npz"
-_NETWORKS = ("network", "average", "best")
+_NETWORKS = ("network", "average", "best", "start")
 _VERSION = 2
 
 
@@ -36,6 +36,8 @@ class State:
     average: Network
     """Of the networks of the latest steps: they wander, and it less so. What is validated."""
     best: Network
+    start: Network
+    """Before the first step."""
     step: int = 0
     history: list[Point] = field(default_factory=list)
     first: Vector = field(default_factory=lambda: np.zeros(0, np.float32))

@@ -11,6 +11,7 @@ import numpy as np
 from ..corpus import Module
 from ..export import ModelError
 from ..inlining._evaluate import Evaluator
+from ..scoring._statistics import Comparison, compare
 from . import _checkpoint, _examples
 from ._checkpoint import Point, State
 from ._credit import credit
@@ -84,6 +85,11 @@ class Training:
         self._rollouts.close()
 
     @property
+    def shown(self) -> str:
+        """The modules of the learning curve."""
+        return f"{len(self._validation)} validation and {len(self._shown)} training modules"
+
+    @property
     def failed(self) -> list[str]:
         """Modules that cannot be compiled."""
         return self._rollouts.failed
@@ -94,7 +100,7 @@ class Training:
         state = _checkpoint.load(self._folder, signed)
         if state is None:
             network = self._warm_start()
-            state = State(network, network, network)
+            state = State(network, network, network, network)
             self._validate(state)
             _checkpoint.save(self._folder, signed, state)
         report(state, True)
@@ -106,6 +112,14 @@ class Training:
             _checkpoint.save(self._folder, signed, state)
             report(state, due)
         return state
+
+    def learned(self, state: State) -> Comparison | None:
+        """The best network against that before the first step, by code of validation modules."""
+        start, best = (
+            [each.text for each in self._rollouts.run(network, self._validation)]
+            for network in (state.start, state.best)
+        )
+        return compare(start, best, self._plan.seed)
 
     def _warm_start(self) -> Network:
         examples = self._examples()
