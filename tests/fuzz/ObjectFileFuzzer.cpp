@@ -9,9 +9,9 @@
 #include <cstdlib>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *Data, size_t Size) {
-  cbridge::Expected<uint64_t> Sum = cbridge::driver::loadedBytes({Data, Size});
+  auto Sizes = cbridge::driver::ObjectSizes::of({Data, Size});
   // Each section has at most all bytes, and a header of 40 at least.
-  if (Sum && *Sum > uint64_t(Size) * (Size / 40))
+  if (Sizes && Sizes->Loaded > uint64_t(Size) * (Size / 40))
     std::abort();
   return 0;
 }

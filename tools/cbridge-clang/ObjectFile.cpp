@@ -109,9 +109,12 @@ Sections<Header, Section, Symbol>::of(Bytes Elf, bool BigEndian) {
 template <typename Header, typename Section, typename Symbol>
 uint64_t Sections<Header, Section, Symbol>::loadedBytes() const {
   uint64_t Sum = 0;
-  for (const Section &Each : All)
-    if (number(Each.sh_flags) & SHF_ALLOC && number(Each.sh_type) != SHT_NOBITS)
+  for (const Section &Each : All) {
+    uint64_t Type = number(Each.sh_type);
+    if (number(Each.sh_flags) & SHF_ALLOC && Type != SHT_NULL &&
+        Type != SHT_NOBITS)
       Sum += number(Each.sh_size);
+  }
   return Sum;
 }
 
