@@ -62,7 +62,7 @@ def test_the_reward_is_what_is_saved(make, play, corpus, metric):
 
 def test_all_features_that_the_plugin_has(make, play):
     env = make("Inline", [CHECKSUM], features=["all"])
-    assert len(env.observation_space) == 38 + 30
+    assert len(env.observation_space) == 38 + 29
     observation, info = env.reset()
     assert observation in env.observation_space
     assert observation["callsite_frequency"].dtype == np.float32
