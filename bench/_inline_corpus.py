@@ -24,18 +24,35 @@ def package(module: Module) -> str:
     return module.name.split("/", 1)[0]
 
 
+def last_level(module: Module) -> str:
+    """The option that tells how its command optimizes; empty if none does."""
+    return next((word for word in reversed(module.command) if word.startswith("-O")), "")
+
+
 def fetch(packages: Sequence[str], folder: Path, least: int) -> Path:
     """A corpus of so many modules at least. What a run before has fetched stays."""
     command = [sys.executable, "-m", "compiler_bridge", "corpus", "fetch"]
-    complete = folder / "complete"
-    if not complete.exists() or complete.read_text().split() != [*packages]:
+    if not is_complete(folder, packages):
         result = subprocess.run([*command, *packages, "-o", str(folder)])
         modules = len(Corpus.open(folder)) if (folder / "corpus_description.json").exists() else 0
         if modules < least:
             sys.exit(f"only {modules} modules of {', '.join(packages)} could be fetched")
         if result.returncode == 0:
-            complete.write_text("\n".join(packages) + "\n")
+            (folder / "complete").write_text("\n".join(packages) + "\n")
     return folder
+
+
+def is_complete(folder: Path, packages: Sequence[str]) -> bool:
+    """Whether all of these, and no others, have been fetched."""
+    complete = folder / "complete"
+    return complete.exists() and complete.read_text().split() == [*packages]
+
+
+def fetch_some(names: Sequence[str], packages: Sequence[str], folder: Path, least: int) -> Path:
+    """A corpus with these of the packages: that of all if it is there, else one of their own."""
+    if [*names] == [*packages] or is_complete(folder, packages):
+        return fetch(packages, folder, least)
+    return fetch(names, folder.with_name("-".join([folder.name, *names])), 1)
 
 
 def spread(modules: list[Module], count: int) -> list[Module]:

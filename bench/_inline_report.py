@@ -84,7 +84,8 @@ def print_thinlto(rows: list[Row]) -> None:
 def print_goals(goals: list[Row]) -> None:
     print(f"\n{'goal':52} {'limit':>8} {'measured':>9}")
     for each in goals:
-        said = {True: "met", False: "MISSED", None: "not measured"}[each["met"]]
+        unknown = "not measured" if each["measured"] is None else "not judged"
+        said = {True: "met", False: "MISSED", None: unknown}[each["met"]]
         measured = optional(each["measured"], ".4g", 9)
         print(f"{each['what']:52} {each['goal']:>8} {measured}  {said}")
 

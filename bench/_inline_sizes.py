@@ -40,6 +40,12 @@ def modules_digest(modules: Sequence[Module]) -> str:
     return digest(*(part for a, b, c in words for part in (a, b, os.fsencode(c))))
 
 
+def folder_digest(folder: Path) -> str:
+    """Of the logs of a search."""
+    files = sorted(folder.rglob("*.log"))
+    return digest(*(part for f in files for part in (os.fsencode(f.name), f.read_bytes())))
+
+
 class Kept:
     """What earlier runs have measured, by package, as long as all that it depends on is the
     same."""

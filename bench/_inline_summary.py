@@ -9,7 +9,7 @@ from typing import Any
 from _inline_suites import CXX, SUITES, C
 from _inline_tests import Tested
 
-from compiler_bridge.scoring._statistics import Change, compare
+from compiler_bridge.scoring._statistics import Comparison, compare
 
 THRESHOLDS = (-50, -25, -10, 0, 5, 10, 15, 25, 50)
 OZ, POLICY, THRESHOLD, SEARCH = "oz", "policy", "threshold", "best_search"
@@ -135,27 +135,28 @@ def _pairs(measured: Sequence[Measured], way: str, metric: str) -> tuple[list[in
     return plain, ours
 
 
-def _change(measured: Sequence[Measured], way: str, metric: str) -> Change | None:
-    found = compare(*_pairs(measured, way, metric))
-    return found.total if found else None
+def _change(measured: Sequence[Measured], way: str, metric: str) -> Comparison | None:
+    return compare(*_pairs(measured, way, metric))
 
 
-def _percent(change: Change | None) -> Row | None:
-    if change is None:
+def _percent(found: Comparison | None) -> Row | None:
+    """With its interval, null if there are too few modules for one."""
+    if found is None:
         return None
+    total, sure = found.total, found.has_interval
     return {
-        "percent": change.value * 100,
-        "low": change.low * 100,
-        "high": change.high * 100,
+        "percent": total.value * 100,
+        "low": total.low * 100 if sure else None,
+        "high": total.high * 100 if sure else None,
     }
 
 
 def _captured(measured: Sequence[Measured], way: str, metric: str) -> float | None:
     """Of the search's gain."""
     ours, search = (_change(measured, each, metric) for each in (way, SEARCH))
-    if ours is None or search is None or search.value >= 0:
+    if ours is None or search is None or search.total.value >= 0:
         return None
-    return ours.value / search.value * 100 + 0.0  # no negative zero
+    return ours.total.value / search.total.value * 100 + 0.0  # no negative zero
 
 
 def _largest_growth(measured: Sequence[Measured], metric: str) -> Row | None:
@@ -195,8 +196,12 @@ def _time(measured: Sequence[Measured]) -> Row | None:
     found = compare(plain, policy)
     if found is None:
         return None
-    total = found.total
-    return {"ratio": 1 + total.value, "low": 1 + total.low, "high": 1 + total.high}
+    total, sure = found.total, found.has_interval
+    return {
+        "ratio": 1 + total.value,
+        "low": 1 + total.low if sure else None,
+        "high": 1 + total.high if sure else None,
+    }
 
 
 def _tests(measured: Sequence[Measured]) -> Row | None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from _clang import CLANG, PLUGIN, Clock, RunError, need_build
-from _inline_corpus import fetch, package, spread
+from _inline_corpus import fetch_some, last_level, package, spread
 from _inline_report import print_goals
 from _inline_sizes import (
     CBRIDGE_CLANG,
@@ -31,15 +31,24 @@ from _inline_sizes import (
     cbridge_environment,
     compiler_digests,
     digest,
+    folder_digest,
     modules_digest,
     search_digest,
 )
 from _inline_suites import SUITES
-from _inline_summary import OZ, POLICY, Measured, choose_threshold, not_smallest, summarize
+from _inline_summary import (
+    OZ,
+    POLICY,
+    THRESHOLDS,
+    Measured,
+    choose_threshold,
+    not_smallest,
+    summarize,
+)
 from _inline_tests import Compilers, Sources, Tested, TestRun
 from _inline_time import measure, medians
 from _inline_variants import PLAIN, Variant
-from _inline_verdict import draw, judge, remarks, table
+from _inline_verdict import draw, judge, remarks, table, unjudged
 from _make import OUT
 from _native import CompileError, compile_model
 
@@ -67,8 +76,7 @@ class Bench:
         self.missing: dict[str, str] = {}
         self.compilers = compiler_digests()
         self.compilers["policy"] = policy_digest(self.runner)
-        names = [each for each in SUITES if each in given.packages]
-        self.modules = {name: self._modules_of(name) for name in names}
+        self.modules = {name: self._modules_of(name) for name in given.packages}
         self.content = {name: modules_digest(each) for name, each in self.modules.items()}
 
     def _modules_of(self, name: str) -> list[Module]:
@@ -78,6 +86,8 @@ class Bench:
             sys.exit(f"{self.corpus.directory}: has no modules of {name}")
         if any(each.command[:1] != ("-cc1",) for each in modules):
             sys.exit(f"{self.corpus.directory}: {name} has commands that are not those of cc1")
+        if wrong := [each.name for each in modules if last_level(each) != "-Oz"]:
+            sys.exit(f"{self.corpus.directory}: {wrong[0]} is not compiled at -Oz")
         return spread(modules, self.given.modules or len(modules))
 
     def run(self) -> list[Measured]:
@@ -114,7 +124,8 @@ class Bench:
 
     def sizes(self, of: Measured, measures: Measures) -> None:
         modules = self.modules[of.package]
-        of.sizes |= self._get("plain", of.package, (), lambda: measures.plain(modules))
+        part = f"plain {THRESHOLDS}"
+        of.sizes |= self._get(part, of.package, (), lambda: measures.plain(modules))
         of.sizes |= self._get(
             "policy",
             of.package,
@@ -124,7 +135,8 @@ class Bench:
 
     def search(self, of: Measured, measures: Measures) -> None:
         names = [module.name for module in self.modules[of.package]]
-        version = f"{search_digest()} {self.given.search}"
+        given = folder_digest(Path(self.given.search)) if self.given.search else ""
+        version = f"{search_digest()} {given}"
         depends_on = (version, self.compilers["clang"], self.content[of.package])
         own = FOLDER / "search" / f"{of.package}-{digest(*map(str.encode, depends_on))[:12]}"
         folder = Path(self.given.search) if self.given.search else own
@@ -206,10 +218,11 @@ def policy_digest(runner: str) -> str:
 
 
 def names_of_packages(text: str) -> list[str]:
+    """In the order of SUITES, each once."""
     names = text.split(",")
     if unknown := [name for name in names if name not in SUITES]:
         raise argparse.ArgumentTypeError(f"there is no {unknown[0]!r}, but {', '.join(SUITES)}")
-    return names
+    return [name for name in SUITES if name in names]
 
 
 def parse() -> argparse.Namespace:
@@ -254,29 +267,38 @@ def parse() -> argparse.Namespace:
     return given
 
 
+def is_partial(given: argparse.Namespace) -> bool:
+    return given.modules is not None or given.packages != list(SUITES)
+
+
 def main() -> None:
     given = parse()
     need_build(CBRIDGE_CLANG)
     clock = Clock()
-    corpus = Corpus.open(given.corpus or fetch(list(SUITES), FETCHED, LEAST))
+    corpus = Corpus.open(given.corpus or fetch_some(given.packages, list(SUITES), FETCHED, LEAST))
     bench = Bench(given, corpus, clock)
     clock.done(f"{sum(map(len, bench.modules.values()))} modules of {corpus.directory}")
     measured = bench.run()
     summary = summarize(measured, choose_threshold(measured))
-    goals = judge(summary)
-    for name, content in (
-        ("inline.json", [each.row() for each in measured]),
-        ("inline-summary.json", {"summary": summary, "goals": goals}),
+    goals, name = judge(summary), "inline"
+    if is_partial(given):
+        # Beside the figures of all, which took an hour.
+        goals, name = unjudged(goals), "inline-part"
+    for ending, content in (
+        (".json", [each.row() for each in measured]),
+        ("-summary.json", {"summary": summary, "goals": goals}),
     ):
-        (OUT / name).write_text(json.dumps(content, indent=1) + "\n")
-    draw(measured, summary, OUT / "inline.png")
+        (OUT / f"{name}{ending}").write_text(json.dumps(content, indent=1) + "\n")
+    draw(measured, summary, OUT / f"{name}.png")
     print(f"\n{table(measured, summary)}\n{remarks(measured, summary)}")
     print_goals(goals)
+    if is_partial(given):
+        print("goals are those of all modules of all packages: no verdict on a part of them")
     if (load := os.getloadavg()[0]) > cores() + 1:
         print(f"\nthe machine is busy (load {load:.1f}): the ratio of times may be doubtful")
-    for name, reason in bench.missing.items():
-        print(f"inline: not measured: {name}: {reason}", file=sys.stderr)
-    print(f"\nwritten: {OUT / 'inline.json'}, inline-summary.json, .png")
+    for what, reason in bench.missing.items():
+        print(f"inline: not measured: {what}: {reason}", file=sys.stderr)
+    print(f"\nwritten: {OUT / name}.json, {name}-summary.json, .png")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Compiles the example programs with clang -Oz, and with cbridge-clang -Oz.
 
-Every program is compiled by both, run, and must print the same; a table tells the size of its
-code. Then `cbridge score` looks closer, module by module, and writes a report to look at.
+Every program is compiled and linked by both, run, and must print the same; a table tells how much
+code it has (text), and how many bytes of its file are loaded in all. Then `cbridge score` looks
+closer, module by module, and writes a report to look at.
 """
 
 from __future__ import annotations
@@ -17,10 +18,23 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from compiler_bridge.scoring._elf import Sizes, sizes
+from compiler_bridge.scoring._words import percent
+
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 SOURCES = {".c", ".cpp", ".h"}
 POLICY = "native:InlineOz"  # that cbridge-clang uses at -Oz
 STANDARD = {"c": "-std=c11", "c++": "-std=c++17"}
+WIDTHS = (9, 15, 11)  # of the columns: clang, cbridge-clang, change
+ABOVE = f"""\
+What decides on inlining in cbridge-clang -Oz: {POLICY}
+Bytes of the linked programs: text is code; loaded are text, constants, data, and the tables for
+unwinding and for the linker.
+"""
+BELOW = """
+Module by module, by cbridge score. It adds up objects that are not linked: what several objects of
+a C++ program have copies of counts in each, what the linker adds in none. So changes are larger.
+"""
 
 
 class DemoError(Exception):
@@ -55,7 +69,9 @@ class Compiler:
 
 @dataclass
 class Built:
-    text: int
+    """A program that was linked and run."""
+
+    sizes: Sizes
     right: bool
 
 
@@ -74,7 +90,7 @@ def load() -> list[Program]:
 
 
 def build(program: Program, compiler: Compiler, out: Path) -> Built:
-    """The size of the program's code, and whether it prints what it should."""
+    """How large the program is, and whether it prints what it should."""
     out.mkdir(parents=True, exist_ok=True)
     executable = out / program.name
     sources = [str(program.folder / source) for source in program.sources]
@@ -87,45 +103,56 @@ def build(program: Program, compiler: Compiler, out: Path) -> Built:
             str(executable),
         ]
     )
-    text = int(run(["size", "--format=sysv", str(executable)]).split(".text")[1].split()[0])
     given = (program.folder / program.stdin).read_text() if program.stdin else ""
     printed = run([str(executable), *program.arguments], cwd=program.folder, input=given)
-    return Built(text, printed == (program.folder / program.expected).read_text())
+    return Built(sizes(executable), printed == (program.folder / program.expected).read_text())
 
 
 def compare(programs: list[Program], compilers: list[Compiler], out: Path) -> bool:
+    """Prints a line per program as soon as it is known, and all together."""
     width = max(len(program.name) for program in programs)
-    print(
-        f"{'program':{width}}"
-        + "".join(f"{each.label:>24}" for each in compilers)
-        + "  change  prints"
-    )
-    totals = [0] * len(compilers)
+    print(head(width, [each.label for each in compilers]), flush=True)
+    totals = [Sizes(0, 0)] * len(compilers)
     all_right = True
     with ThreadPoolExecutor() as pool:
         running = [
-            [pool.submit(build, program, each, out / each.label.split()[0]) for each in compilers]
+            [pool.submit(build, program, each, out / each.label) for each in compilers]
             for program in programs
         ]
         for program, tasks in zip(programs, running, strict=True):
             built = [task.result() for task in tasks]
             right = all(each.right for each in built)
             all_right &= right
-            totals = [total + each.text for total, each in zip(totals, built, strict=True)]
-            show(
-                program.name,
-                width,
-                [each.text for each in built],
-                "the same" if right else "SOMETHING ELSE",
-            )
-    show("all", width, totals, "")
+            totals = [add(total, each.sizes) for total, each in zip(totals, built, strict=True)]
+            verdict = "the same" if right else "SOMETHING ELSE"
+            print(f"{row(program.name, width, [e.sizes for e in built])}  {verdict}", flush=True)
+    print(row("all", width, totals))
     return all_right
 
 
-def show(name: str, width: int, sizes: list[int], verdict: str) -> None:
-    change = 100 * (sizes[-1] / sizes[0] - 1)
-    row = f"{name:{width}}" + "".join(f"{size:>18,} bytes" for size in sizes)
-    print(f"{row} {change:+6.2f} %  {verdict}", flush=True)
+def add(a: Sizes, b: Sizes) -> Sizes:
+    return Sizes(a.text + b.text, a.total + b.total)
+
+
+def head(width: int, labels: list[str]) -> str:
+    """Two lines: what is counted, and the columns."""
+    titles = (" text ", " all loaded bytes ")
+    groups = "".join(f"  {title:-^{sum(WIDTHS) - 2}}" for title in titles)
+    columns = cells([*labels, "change"])
+    return f"{'':{width}}{groups}\n{'program':{width}}{columns}{columns}  prints"
+
+
+def row(name: str, width: int, by_compiler: list[Sizes]) -> str:
+    """A line: text of both and its change, then so all loaded bytes."""
+    line = f"{name:{width}}"
+    for metric in ("text", "total"):
+        plain, ours = (getattr(each, metric) for each in by_compiler)
+        line += cells([f"{plain:,}", f"{ours:,}", percent(ours / plain - 1)])
+    return line
+
+
+def cells(texts: list[str]) -> str:
+    return "".join(f"{text:>{width}}" for text, width in zip(texts, WIDTHS, strict=True))
 
 
 def write_corpus(programs: list[Program], out: Path) -> Path:
@@ -185,16 +212,16 @@ def main() -> int:
     for name in ("CBRIDGE_DISABLE", "CBRIDGE_INLINE_MODEL", "CBRIDGE_BUDGET"):
         os.environ.pop(name, None)
     compilers = [
-        Compiler("clang -Oz", "clang-19", ["-Oz"]),
-        Compiler("cbridge-clang -Oz", "cbridge-clang", ["-Oz"]),
+        Compiler("clang", "clang-19", ["-Oz"]),
+        Compiler("cbridge-clang", "cbridge-clang", ["-Oz"]),
     ]
     try:
         if f"inline model: {POLICY} " not in run(["cbridge-clang", "--cbridge-version"]):
             raise DemoError("the plugin has no policy; see cbridge doctor")
-        print(f"What decides on inlining in cbridge-clang -Oz: {POLICY}\n")
+        print(ABOVE)
         right = compare(programs, compilers, out)
         if not options.no_report:
-            print("\nModule by module, by cbridge score:\n", flush=True)
+            print(BELOW, flush=True)
             corpus = write_corpus(programs, out)
             report = out / "report.html"
             score = ["cbridge", "score", "--corpus", str(corpus), "--policy", POLICY]

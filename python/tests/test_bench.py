@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from compiler_bridge import Runner
+from compiler_bridge.corpus import Module
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 
@@ -213,7 +214,7 @@ def test_sizes_are_summed_up_and_judged() -> None:
         "policy: largest growth of a package, %": True,
         "K=2: objects larger than plain clang's": True,
         "K=8: objects larger than plain clang's": True,
-        "K=2: objects larger than the policy's": True,
+        "K=2: objects larger than plain's or the policy's": True,
         "policy: CPU time / plain": True,
         "tests that pass with plain clang only": True,
         "tested objects that the policy changed": True,
@@ -222,6 +223,45 @@ def test_sizes_are_summed_up_and_judged() -> None:
     assert "1.040 times" in remarks(measured, found)
     row = measured[1].row()
     assert (row["language"], row["k8_total"], row["tests"]) == ("C++", 3700, "10/10")
+
+
+def test_too_few_modules_have_no_intervals() -> None:
+    from _inline_summary import POLICY, choose_threshold, summarize
+    from _inline_verdict import remarks, table
+
+    measured = _measured()
+    few = summarize(measured, choose_threshold(measured))
+    assert few["all"]["change"][POLICY]["text"]["low"] is None
+    assert "95 %" not in remarks(measured, few)
+    assert " to " not in table(measured, few)
+    many = summarize(measured * 2, choose_threshold(measured))
+    assert many["all"]["modules"] == 6
+    assert many["all"]["change"][POLICY]["text"]["low"] < -2.25
+    assert "(95 % interval 1.040 to 1.040)" in remarks(measured, many)
+
+
+def test_a_part_of_the_modules_is_not_judged(capsys: pytest.CaptureFixture[str]) -> None:
+    from _inline_report import print_goals
+    from _inline_summary import choose_threshold, summarize
+    from _inline_verdict import judge, unjudged
+
+    measured = _measured()
+    measured[0].tests = measured[1].tests = None
+    goals = unjudged(judge(summarize(measured, choose_threshold(measured))))
+    assert {goal["met"] for goal in goals} == {None}
+    print_goals(goals)
+    printed = capsys.readouterr().out
+    assert (printed.count("not judged"), printed.count("not measured")) == (12, 2)
+
+
+def test_a_policy_that_is_worse_than_a_threshold_is_called_so() -> None:
+    from _inline_summary import choose_threshold, summarize
+    from _inline_verdict import remarks
+
+    measured = _measured()
+    found = summarize(measured, choose_threshold(measured))
+    found["points_better_than_threshold"] = {"text": -2.671, "total": 0.001}
+    assert "worse by 2.67 points (text), equal (all loaded bytes)" in remarks(measured, found)
 
 
 def test_what_was_not_measured_is_no_goal_that_is_met() -> None:
@@ -250,3 +290,47 @@ def test_a_budget_that_keeps_a_larger_object_is_seen() -> None:
     assert (found["larger_than_plain"][K2], found["not_smallest"]) == (1, 1)
     missed = [goal["what"] for goal in judge(found) if goal["met"] is False]
     assert "K=2: objects larger than plain clang's" in missed
+
+
+def test_a_search_that_has_changed_is_another_one(tmp_path: Path) -> None:
+    from _inline_sizes import folder_digest
+
+    (tmp_path / "a.log").write_bytes(b"1")
+    first = folder_digest(tmp_path)
+    assert folder_digest(tmp_path) == first
+    (tmp_path / "a.log").write_bytes(b"2")
+    second = folder_digest(tmp_path)
+    (tmp_path / "b.log").write_bytes(b"")
+    assert len({first, second, folder_digest(tmp_path)}) == 3
+
+
+def test_the_last_level_of_a_command_counts(tmp_path: Path) -> None:
+    from _inline_corpus import last_level
+
+    def module(*words: str) -> Module:
+        return Module("x.o", tmp_path / "x.o.bc", None, words)
+
+    assert last_level(module("-cc1", "-O2", "-Oz", "-o", "x.o")) == "-Oz"
+    assert last_level(module("-cc1", "-Oz", "-O0")) == "-O0"
+    assert last_level(module("-cc1")) == ""
+
+
+def test_only_packages_that_are_named_are_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import _inline_corpus
+
+    fetched = []
+
+    def fetch(packages: list[str], folder: Path, least: int) -> Path:
+        fetched.append((packages, folder.name, least))
+        return folder
+
+    monkeypatch.setattr(_inline_corpus, "fetch", fetch)
+    every, folder = ["re2", "sed", "m4"], tmp_path / "all"
+    _inline_corpus.fetch_some(["re2", "m4"], every, folder, 9)
+    _inline_corpus.fetch_some(every, every, folder, 9)
+    folder.mkdir()
+    (folder / "complete").write_text("re2\nsed\nm4\n")
+    _inline_corpus.fetch_some(["m4"], every, folder, 9)
+    assert fetched == [(["re2", "m4"], "all-re2-m4", 1), (every, "all", 9), (every, "all", 9)]

@@ -169,3 +169,16 @@ def installed(folder: Path, programs: str, plugins: str | None) -> Path:
         (folder / plugins).mkdir(parents=True)
         shutil.copy(PLUGIN, folder / plugins)
     return driver
+
+
+class InstalledDriverTest(DriverTest):
+    """With a driver and a plugin that are installed, in folder/there."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.ours = installed(self.folder / "there", "bin", "lib/compiler-bridge")
+
+    def driver(
+        self, *arguments: str, stdin: str = "", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        return self.run_program(self.ours, *arguments, stdin=stdin, **environment)

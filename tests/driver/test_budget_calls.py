@@ -119,7 +119,9 @@ class Calls(FakeTest):
         self.good("-c", "code.c", "--cbridge-budget=64")
 
     def test_help_and_version(self) -> None:
-        self.assertIn("--cbridge-budget=K", self.good("--cbridge-help").stdout)
+        told = self.good("--cbridge-help").stdout
+        self.assertRegex(told, r"--cbridge-budget=K .* one object .* one source \(-c\)")
+        self.assertRegex(told, r"CBRIDGE_ANSWER_TIMEOUT\n(.*\n)? .* a way of a budget")
         self.assertIn("budget: 1\n", self.good("--cbridge-version").stdout)
         told = self.good("--cbridge-version", "--cbridge-budget=07", CBRIDGE_BUDGET="3").stdout
         self.assertIn("budget: 7\n", told)
@@ -184,6 +186,36 @@ class Calls(FakeTest):
         self.assertEqual(made, [""])
         for call in ("-c code.c", "-O0 -c code.c", "-O2 -fno-inline -c code.c"):
             self.assertLessEqual(len(self.compiles("--cbridge-budget=3", *call.split())), 1)
+
+    def test_sources_that_read_standard_input(self) -> None:
+        """Whoever reads it takes all: only one compile may, and errors in it must be seen."""
+        for code, text in (
+            ('#include "/dev/stdin"', "int x = 3;\n"),
+            ('#if __has_include("/dev/stdin")\n#include "/dev/stdin"\n#endif', "int x = 3;\n"),
+            ('__asm__(".data\\n.incbin \\"/dev/stdin\\"\\n");', "12345678"),
+            ('#include "/dev/stdin"', "int x = ;\n"),
+        ):
+            self.write("code.c", code + "\nint f(int x) { return x; }\n")
+            call = ("-O2", "-c", "code.c", "-o", "ours.o")
+            plain = self.clang(*call, stdin=text)
+            made = self.read("ours.o") if plain.returncode == 0 else b""
+            for budget in (2, 4):
+                (self.folder / "ours.o").unlink(missing_ok=True)
+                model = (f"--cbridge-inline={CHANCE}", f"--cbridge-budget={budget}")
+                ours = self.driver(*model, *call, stdin=text)
+                self.assertEqual((ours.returncode, ours.stderr), (plain.returncode, plain.stderr))
+                if made:
+                    self.assertEqual(self.read("ours.o"), made, code)
+
+    def test_names_with_newlines(self) -> None:
+        """What is behind the newline is no message of clang, nor what is before it a file."""
+        self.write("d", "int other(void) { return 1; }\n")
+        for text in ("note: x", "warning: x", "Target: x", ' "x'):
+            source = f"d\n{text}/code.c"
+            self.write(source, "int f(int x) { return x; }\n")
+            call = ("-O2", "-c", source)
+            self.assertEqual(self.compiles("--cbridge-budget=3", *call, "-o", "ours.o"), [""])
+            self.assert_same_object("ours.o", *call)
 
     def test_objects_that_are_none_of_elf(self) -> None:
         for target in ("x86_64-apple-darwin", "x86_64-w64-mingw32", "wasm32"):
@@ -373,9 +405,11 @@ class Signals(FakeTest):
             heard += len(told.read_bytes())
         return process
 
-    def assert_gone(self, process: subprocess.Popen[str], by: signal.Signals) -> None:
+    def assert_gone(
+        self, process: subprocess.Popen[str], by: signal.Signals, to_group: bool
+    ) -> None:
         running = [os.pidfd_open(number) for number in self.processes()]
-        if by is signal.SIGINT:
+        if to_group:
             os.killpg(process.pid, by)
         else:
             process.send_signal(by)
@@ -388,12 +422,18 @@ class Signals(FakeTest):
         self.assert_nothing_left()
 
     def test_signals(self) -> None:
-        for by in (signal.SIGTERM, signal.SIGHUP, signal.SIGKILL, signal.SIGINT):
+        for by, to_group in (
+            (signal.SIGTERM, False),
+            (signal.SIGHUP, False),
+            (signal.SIGKILL, False),
+            (signal.SIGKILL, True),
+            (signal.SIGINT, True),
+        ):
             for first in (0, 2):
-                process = self.start(first, new_group=by is signal.SIGINT)
+                process = self.start(first, new_group=to_group)
                 made = {file.name for file in self.temporary.glob("*/*")}
                 self.assertEqual("2.way" in made, first == 2, made)
-                self.assert_gone(process, by)
+                self.assert_gone(process, by, to_group)
 
 
 if __name__ == "__main__":

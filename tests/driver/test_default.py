@@ -7,22 +7,13 @@ import shutil
 import subprocess
 import unittest
 
-from _driver import DriverTest, installed
+from _driver import InstalledDriverTest, installed
 
 POLICY = "native:InlineOz"
 SYMBOL = b"cbridge_policy_InlineOz"
 
 
-class Default(DriverTest):
-    def setUp(self) -> None:
-        super().setUp()
-        self.ours = installed(self.folder / "there", "bin", "lib/compiler-bridge")
-
-    def driver(
-        self, *arguments: str, stdin: str = "", **environment: str
-    ) -> subprocess.CompletedProcess[str]:
-        return self.run_program(self.ours, *arguments, stdin=stdin, **environment)
-
+class Default(InstalledDriverTest):
     def models(self, *arguments: str, **environment: str) -> list[str]:
         """What the plugin was told in a call that must succeed."""
         self.log.unlink(missing_ok=True)
@@ -62,15 +53,32 @@ class Default(DriverTest):
         self.assertEqual(self.models("--config=./fast.cfg", "-Os"), [POLICY])
         self.write("lto.cfg", "-Oz -flto")
         self.assertEqual(self.models("--config=./lto.cfg"), [])
+        self.assertEqual(self.models("--config=./lto.cfg", "-Os"), [])
+        self.assertEqual(self.models("--config=./lto.cfg", "-Os", "-fno-lto"), [POLICY])
 
     def test_a_configuration_beside_clang(self) -> None:
-        told = """echo ' "clang" "-cc1" "-Oz"' >&2"""
+        told = """echo ' "clang" "-cc1" "-Oz"' >&2; echo ' "ld" "-O1"' >&2"""
         script = f'case $* in *-###*) {told} ;; *) echo "$*" ;; esac\n'
         fake = self.write("fake/clang-19", f"#!/bin/sh\n{script}", executable=True)
         call = ("-c", "x.c")
         self.assertEqual(self.good(*call, CBRIDGE_CLANG=str(fake)).stdout, "-c x.c\n")
         self.write("fake/clang.cfg", "-Oz")
         self.assertIn("-fpass-plugin=", self.good(*call, CBRIDGE_CLANG=str(fake)).stdout)
+
+    def test_levels_in_the_environment(self) -> None:
+        """Those with which clang overrides its command line; # has it say nothing about that."""
+        for override, call, models in (
+            ("#+-O2", ["-Oz"], []),
+            ("#x-Oz", ["-Oz"], []),
+            ("#+-flto", ["-Oz"], []),
+            ("#+-Oz", ["-O2"], [POLICY]),
+            ("#+-Oz", [], [POLICY]),
+            ("#+-w", ["-Os"], [POLICY]),
+            ("#", ["-Os"], [POLICY]),
+            ("#", ["-O2"], []),
+        ):
+            made = self.models(*call, CCC_OVERRIDE_OPTIONS=override)
+            self.assertEqual(made, models, (override, call))
 
     def test_who_is_named_counts_more(self) -> None:
         self.assertEqual(self.models("-Oz", "--cbridge-inline=constant:1"), ["constant:1"])
@@ -113,6 +121,17 @@ class Default(DriverTest):
         mine = self.write("mine/clang", '#!/bin/sh\necho "18.1.0: $*"\n', executable=True)
         done = self.good("-Oz", "-c", "x.c", CBRIDGE_CLANG=str(mine))
         self.assertEqual(done.stdout, "18.1.0: -Oz -c x.c\n")
+
+    def test_no_place_for_temporary_files(self) -> None:
+        for budget in (1, 2):
+            call = ("-Oz", f"--cbridge-budget={budget}")
+            self.assertEqual(self.models(*call, TMPDIR="/nowhere"), [])
+            self.assert_same_object("ours.o", "-Oz", "-c", "pressure.c")
+            self.fell_back(
+                *(*call, f"--cbridge-inline={POLICY}", "-c", "pressure.c"),
+                why=f"inline model '{POLICY}' is not used: /nowhere/.*: No such file",
+                TMPDIR="/nowhere",
+            )
 
     def test_version(self) -> None:
         told = self.good("--cbridge-version").stdout

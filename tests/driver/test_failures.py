@@ -170,7 +170,7 @@ class Failures(DriverTest):
             "pressure.c",
             "-o",
             "ours.o",
-            why="/nowhere/",
+            why="evict model 'testpolicy:random' is not used: /nowhere/.*: No such file",
             TMPDIR="/nowhere",
         )
         self.assert_same_object("ours.o", "-O2", "-c", "pressure.c")

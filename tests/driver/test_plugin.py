@@ -5,24 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import subprocess
 import unittest
 
-from _driver import DriverTest, installed
+from _driver import InstalledDriverTest, installed
 
 MODEL = "constant:1"
 
 
-class Plugin(DriverTest):
-    def setUp(self) -> None:
-        super().setUp()
-        self.ours = installed(self.folder / "there", "bin", "lib/compiler-bridge")
-
-    def driver(
-        self, *arguments: str, stdin: str = "", **environment: str
-    ) -> subprocess.CompletedProcess[str]:
-        return self.run_program(self.ours, *arguments, stdin=stdin, **environment)
-
+class Plugin(InstalledDriverTest):
     def test_places(self) -> None:
         for name, programs, plugins in (
             ("build", "tools/cbridge-clang", "lib/compiler-bridge"),

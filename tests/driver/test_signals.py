@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import re
 import select
 import signal
 import subprocess
+import termios
 import unittest
 from pathlib import Path
 
@@ -14,7 +17,9 @@ from _driver import DRIVER, DriverTest, installed
 
 
 class Signals(DriverTest):
-    def start(self, *arguments: str, new_group: bool = False) -> subprocess.Popen[str]:
+    def start(
+        self, *arguments: str, new_group: bool = False, terminal: int | None = None
+    ) -> subprocess.Popen[str]:
         """A compile whose model blocks; returns once it does."""
         told = self.folder / "told"
         with contextlib.suppress(FileExistsError):
@@ -23,10 +28,12 @@ class Signals(DriverTest):
             [DRIVER, f"--cbridge-evict=testpolicy:block?after=3&tell={told}", "-O2", *arguments],
             cwd=self.folder,
             env=self.environment,
+            stdin=terminal,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            start_new_session=new_group,
+            start_new_session=new_group or terminal is not None,
+            preexec_fn=None if terminal is None else lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
         told.read_bytes()  # opened by the model
         return process
@@ -85,14 +92,33 @@ class Signals(DriverTest):
 
     def test_killed(self) -> None:
         """Nobody is left to clean up but the process in which the model hangs."""
-        for call in self.CALLS:
-            process = self.start(*call)
-            running = [os.pidfd_open(number) for number in self.processes()]
-            self.assertGreaterEqual(len(running), 3)
-            process.kill()
-            self.wait_for(running)
-            process.communicate(timeout=30)
-            self.assert_nothing_left()
+        for kill in (os.kill, os.killpg):
+            for call in self.CALLS:
+                process = self.start(*call, new_group=True)
+                running = [os.pidfd_open(number) for number in self.processes()]
+                self.assertGreaterEqual(len(running), 3)
+                kill(process.pid, signal.SIGKILL)
+                self.wait_for(running)
+                process.communicate(timeout=30)
+                if kill is os.killpg:
+                    self.unlink_clangs_own()
+                self.assert_nothing_left()
+
+    def test_from_a_terminal(self) -> None:
+        """It reaches the driver and clang; the model's process is in the background."""
+        ours, theirs = os.openpty()
+        self.addCleanup(os.close, ours)
+        process = self.start("-c", "pressure.c", terminal=theirs)
+        os.close(theirs)
+        running = {number: os.pidfd_open(number) for number in self.processes()}
+        [model] = [number for number in running if os.getpgid(number) != process.pid]
+        status = Path(f"/proc/{model}/status").read_text()
+        [ignored] = re.findall(r"SigIgn:\s*(\w+)", status)
+        for stops in (signal.SIGTTIN, signal.SIGTTOU):
+            self.assertTrue(int(ignored, 16) & 1 << (stops - 1), status)
+        os.write(ours, b"\x03")
+        self.wait_for(list(running.values()))
+        self.assert_gone(process, signal.SIGINT)
 
     def test_while_clang_inlines_or_is_run_again(self) -> None:
         """No model asks us anything, and clang is a script that waits, with a plugin or without."""
@@ -140,8 +166,12 @@ class Signals(DriverTest):
         [clang] = [n for n, said in self.processes().items() if "-regalloc-evict" in said]
         os.kill(clang, signal.SIGKILL)
         self.assert_gone(process, signal.SIGKILL)
+        self.unlink_clangs_own()
+
+    def unlink_clangs_own(self) -> None:
+        """What a clang that is killed cannot remove."""
         for left in self.folder.glob("*.tmp"):
-            left.unlink()  # clang's own, which it could not remove
+            left.unlink()
 
 
 if __name__ == "__main__":

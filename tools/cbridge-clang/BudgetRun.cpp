@@ -20,6 +20,7 @@
 #include <memory>
 
 #include <sched.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,6 +104,7 @@ private:
   const BudgetRun &What;
   CaughtSignals &Signals;
   const std::string Folder;
+  os::File NoInput;
   std::vector<std::unique_ptr<Way>> Running;
   std::vector<std::optional<InlinedObject>> Results; ///< of all; none: failed
   std::string Context;                 ///< by which the module is known
@@ -121,7 +123,8 @@ Status Race::start(size_t Index, const std::string &Runner) {
       return Made.status();
     *Each = std::move(*Made);
   }
-  ClangProcess::Place Here = {Folder, W->Out.Far.get(), W->Err.Far.get(), {}};
+  ClangProcess::Place Here = {Folder, W->Out.Far.get(), W->Err.Far.get(),
+                              NoInput.get()};
   if (!W->isPlain() && climbs()) {
     std::string Features = variable(FeaturesVariable);
     Features += (Features.empty() ? "" : ",") + std::string(InlineLogFeatures);
@@ -310,6 +313,14 @@ void Race::forget(size_t First) {
 }
 
 Status Race::run() {
+  // A source that reads standard input by itself would leave nothing of it for
+  // other ways. From a socket that is not connected it cannot read, nor can it
+  // open that again, but __has_include does not take it for missing: all ways
+  // fail, and plain clang, run again, finds the real one whole.
+  NoInput = os::aboveStandard(
+      os::File(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+  if (!NoInput)
+    return os::lastError("socket");
   Expected<InteractiveHost> Nobody = InteractiveHost::open({});
   if (!Nobody)
     return Nobody.status();

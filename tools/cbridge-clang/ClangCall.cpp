@@ -54,6 +54,8 @@ bool stopsEarly(std::string_view Word) {
 
 /// What an option says about optimization: "" is -O.
 std::optional<std::string_view> levelOf(std::string_view Word) {
+  if (startsWith(Word, "-ObjC")) // and -ObjC++: languages
+    return std::nullopt;
   for (std::string_view Option : {"-O", "--optimize=", "--optimize"})
     if (startsWith(Word, Option))
       return Word.substr(Option.size());

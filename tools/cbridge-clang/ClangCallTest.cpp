@@ -65,9 +65,10 @@ TEST(ClangCall, OptimizesAlsoToBitcode) {
 }
 
 TEST(ClangCall, OptimizesForSize) {
-  for (const char *Line : {"-Os -c a.c", "-O2 -Oz a.c", "--optimize=s a.c",
-                           "-Oz -S -emit-llvm a.c", "-Oz a.c a.o",
-                           "-O2 -Xclang -Oz a.c", "-Oz -flto -fno-lto a.c"})
+  for (const char *Line :
+       {"-Os -c a.c", "-O2 -Oz a.c", "--optimize=s a.c",
+        "-Oz -S -emit-llvm a.c", "-Oz a.c a.o", "-O2 -Xclang -Oz a.c",
+        "-Oz -flto -fno-lto a.c", "-Oz -ObjC a.m", "-Os -c a.mm -ObjC++"})
     EXPECT_TRUE(call(Line).OptimizesForSize) << Line;
   for (const char *Line :
        {"-c a.c", "-Oz -O2 a.c", "-Os -O a.c", "-Oz --optimize a.c", "-Oz a.o",

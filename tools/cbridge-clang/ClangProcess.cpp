@@ -36,6 +36,8 @@ void move(const ClangProcess::Place &In) {
   ::setenv("TMPDIR", In.Folder.c_str(), 1);
   for (const auto &[Name, Value] : In.Variables)
     ::setenv(Name.c_str(), Value.c_str(), 1);
+  if (In.Input >= 0)
+    ::dup2(In.Input, STDIN_FILENO);
   ::dup2(In.Output, STDOUT_FILENO);
   ::dup2(In.Error, STDERR_FILENO);
 }

@@ -30,8 +30,9 @@ public:
   struct Place {
     std::string Folder; ///< whose mark it bears, and for temporary files
     int Output, Error;  ///< files for what it prints
+    int Input = -1;     ///< its standard input; -1: ours
     /// Those of the environment that are not as they were.
-    std::vector<std::pair<std::string, std::string>> Variables;
+    std::vector<std::pair<std::string, std::string>> Variables = {};
   };
   Status start(const std::string &Path, const std::vector<std::string> &Argv,
                const Place *In = nullptr);

@@ -6,18 +6,17 @@
 //===----------------------------------------------------------------------===//
 #include "DefaultPolicy.h"
 
+#include "ElfSections.h"
+
 #include "os/ReadFile.h"
 #include "shared/Capture.h"
 #include "shared/PluginPath.h"
 
 #include <cstdlib>
-#include <cstring>
 #include <memory>
-#include <optional>
 #include <string_view>
 
 #include <dirent.h>
-#include <elf.h>
 
 namespace cbridge::driver {
 
@@ -27,38 +26,6 @@ namespace {
 constexpr std::string_view Symbol("\0cbridge_policy_InlineOz\0", 25);
 constexpr size_t MaxSize = size_t(1) << 30;
 constexpr std::chrono::seconds Patience(60);
-
-template <typename T> std::optional<T> readAt(Bytes Elf, uint64_t Offset) {
-  T Value;
-  if (Elf.size() < sizeof(T) || Offset > Elf.size() - sizeof(T))
-    return std::nullopt;
-  std::memcpy(&Value, Elf.data() + Offset, sizeof(T));
-  return Value;
-}
-
-/// The names in the dynamic symbol table of an ELF file of this machine; empty
-/// if there is none.
-std::string_view exportedNames(Bytes Elf) {
-  auto H = readAt<Elf64_Ehdr>(Elf, 0);
-  if (!H || std::memcmp(H->e_ident, ELFMAG, SELFMAG) != 0 ||
-      H->e_ident[EI_CLASS] != ELFCLASS64)
-    return {};
-  auto Section = [&](size_t I) {
-    return readAt<Elf64_Shdr>(Elf, H->e_shoff + I * sizeof(Elf64_Shdr));
-  };
-  for (size_t I = 0; I < H->e_shnum; ++I) {
-    std::optional<Elf64_Shdr> Table = Section(I);
-    if (!Table || Table->sh_type != SHT_DYNSYM)
-      continue;
-    std::optional<Elf64_Shdr> Names = Section(Table->sh_link);
-    if (!Names || Names->sh_offset > Elf.size() ||
-        Names->sh_size > Elf.size() - Names->sh_offset)
-      return {};
-    return {reinterpret_cast<const char *>(Elf.data()) + Names->sh_offset,
-            Names->sh_size};
-  }
-  return {};
-}
 
 /// Whether there are configuration files beside clang, which it reads without
 /// being told.
@@ -78,10 +45,21 @@ bool hasConfiguration(const std::string &Clang) {
   return false;
 }
 
+/// Whether the environment changes the options that clang is given.
+bool hasOverrides() {
+  const char *Told = std::getenv("CCC_OVERRIDE_OPTIONS");
+  return Told && *Told;
+}
+
 } // namespace
 
 bool hasDefaultPolicy(Bytes Plugin) {
-  return exportedNames(Plugin).find(Symbol) != std::string_view::npos;
+  bool Has = false;
+  Status S = withSections(Plugin, [&](const auto &Found) {
+    Has = Found.exportedNames().find(Symbol) != std::string_view::npos;
+    return Status();
+  });
+  return S.ok() && Has;
 }
 
 bool hasDefaultPolicy() {
@@ -92,25 +70,34 @@ bool hasDefaultPolicy() {
   return Content && hasDefaultPolicy(Content->bytes());
 }
 
+bool innerCommandOptimizesForSize(std::string_view Told) {
+  size_t At = Told.find("\"-cc1\"");
+  if (At == Told.npos)
+    return false;
+  // Linkers have levels, too.
+  std::string_view Inner = Told.substr(At, Told.find('\n', At) - At);
+  constexpr std::string_view Option = "\"-O";
+  size_t Last = Inner.rfind(Option);
+  if (Last == Inner.npos || Inner.find("\"-flto") != Inner.npos)
+    return false;
+  std::string_view Level = Inner.substr(Last + Option.size(), 2);
+  return Level == "s\"" || Level == "z\"";
+}
+
 bool optimizesForSize(const ClangCall &Call,
                       const std::vector<std::string> &Argv) {
-  if (Call.OptimizesForSize || !Call.HasNoLevel)
-    return Call.OptimizesForSize;
-  if (!Call.NamesConfiguration && !hasConfiguration(Argv[0]))
+  const bool Overridden = hasOverrides();
+  if (!Call.OptimizesForSize && !Call.HasNoLevel &&
+      !(Overridden && Call.Optimizes))
     return false;
+  if (!Overridden && !Call.NamesConfiguration && !hasConfiguration(Argv[0]))
+    return Call.OptimizesForSize;
   std::vector<std::string> Question = Argv;
   Question.insert(Question.begin() + 1, "-###");
   Expected<tool::Captured> Told =
       tool::capture(std::move(Question), {}, Deadline::in(Patience));
-  if (!Told || Told->ExitStatus != 0)
-    return false;
-  // Its inner command, of which the last level counts.
-  std::string_view Text = Told->Output, Option = "\"-O";
-  size_t At = Text.rfind(Option);
-  if (At == Text.npos || Text.find("\"-flto") != Text.npos)
-    return false;
-  std::string_view Level = Text.substr(At + Option.size(), 2);
-  return Level == "s\"" || Level == "z\"";
+  return Told && Told->ExitStatus == 0 &&
+         innerCommandOptimizesForSize(Told->Output);
 }
 
 } // namespace cbridge::driver

@@ -11,6 +11,8 @@
 
 #include <cbridge/Span.h>
 
+#include <string_view>
+
 namespace cbridge::driver {
 
 /// Inlines for small code, where nobody has named a model. In the plugin, if
@@ -22,8 +24,12 @@ bool hasDefaultPolicy(Bytes Plugin);
 /// Whether that which would be loaded has.
 bool hasDefaultPolicy();
 
+/// Whether the first inner command of those that `clang -###` tells optimizes
+/// for size, and not for a linker that will.
+bool innerCommandOptimizesForSize(std::string_view Told);
+
 /// Whether clang optimizes for size in this call. Asks it, if a configuration
-/// file may tell. Argv is with its path.
+/// file or the environment may tell. Argv is with its path.
 bool optimizesForSize(const ClangCall &Call,
                       const std::vector<std::string> &Argv);
 

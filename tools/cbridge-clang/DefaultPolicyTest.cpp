@@ -38,4 +38,17 @@ TEST(DefaultPolicy, DamagedFilesDoNoHarm) {
   }
 }
 
+TEST(DefaultPolicy, LevelsThatClangTells) {
+  for (const char *Told :
+       {R"( "clang" "-cc1" "-Oz" "-o" "a.o")",
+        "clang version 19\n \"clang\" \"-cc1\" \"-O2\" \"-Os\"\n",
+        " \"clang\" \"-cc1\" \"-Oz\"\n \"ld\" \"-O1\" \"-flto-x\"\n"})
+    EXPECT_TRUE(innerCommandOptimizesForSize(Told)) << Told;
+  for (const char *Told :
+       {"", "-cc1 -Oz", R"( "ld" "-Oz")", R"( "clang" "-cc1" "-Oz" "-O2")",
+        R"( "clang" "-cc1" "-Oz" "-flto=full")", R"( "clang" "-cc1" "-O)",
+        " \"clang\" \"-cc1\" \"-O2\"\n \"ld\" \"-Oz\"\n"})
+    EXPECT_FALSE(innerCommandOptimizesForSize(Told)) << Told;
+}
+
 } // namespace

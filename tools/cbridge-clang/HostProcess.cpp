@@ -55,8 +55,10 @@ void send(int Line, const ModelAdvisor &Of, const Status &HostFailure) {
 }
 
 void prepare() {
-  // Who looks after clang decides what a signal means.
-  for (int Signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE})
+  // Who looks after clang decides what a signal means. A terminal's are those
+  // of a process in the background.
+  for (int Signal :
+       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTTIN, SIGTTOU})
     ::signal(Signal, SIG_IGN);
   sigset_t None;
   sigemptyset(&None);
@@ -188,8 +190,11 @@ HostProcess::start(InteractiveHost &Host,
   pid_t Id = ::fork();
   if (Id < 0)
     return os::lastError("fork");
-  if (Id > 0)
+  if (Id > 0) {
+    // Who kills our whole group is not to kill the one that cleans up.
+    ::setpgid(Id, Id);
     return HostProcess(Id, std::move(Ours));
+  }
 
   Ours.close();
   prepare();

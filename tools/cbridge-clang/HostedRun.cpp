@@ -100,7 +100,7 @@ Status Session::startClang(const std::string &Folder,
     addOptions(Arguments, What.Models[I].K, Host.base(I));
   Arguments.push_back("--end-no-unused-arguments");
   Arguments.insert(Arguments.end(), What.Plain.begin() + 1, What.Plain.end());
-  ClangProcess::Place Here = {Folder, Out.Far.get(), Err.Far.get(), {}};
+  ClangProcess::Place Here = {Folder, Out.Far.get(), Err.Far.get()};
   Status S = Clang.start(What.Clang, Arguments, &Here);
   Out.Far.close();
   Err.Far.close();

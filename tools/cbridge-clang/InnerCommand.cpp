@@ -40,6 +40,18 @@ bool isAboutClang(std::string_view Line) {
   return has(Line, "clang version ");
 }
 
+/// False of a part of a command: names may have newlines in them, and what is
+/// behind such a one may look like anything.
+bool endsItsQuotes(std::string_view Line) {
+  bool Quoted = false;
+  for (size_t I = 0; I < Line.size(); ++I)
+    if (Line[I] == '\\')
+      ++I;
+    else
+      Quoted ^= Line[I] == '"';
+  return !Quoted;
+}
+
 /// Options by which other files than the object are written, or things are in
 /// it that are not of one run alone. Those that name a file for all runs to
 /// read are none.
@@ -121,7 +133,7 @@ std::optional<InnerCommand> InnerCommand::of(const std::string &Told) {
     std::string Line = Told.substr(At, End - At);
     At = End + 1;
     if (startsWith(Line, " \"")) {
-      if (!Command.Words.empty())
+      if (!Command.Words.empty() || !endsItsQuotes(Line))
         return std::nullopt;
       Command.Words = splitWords(Line);
     } else if (has(Line, "warning: ") || has(Line, "note: ")) {

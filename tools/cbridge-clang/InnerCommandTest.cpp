@@ -64,6 +64,15 @@ TEST(InnerCommand, CutOff) {
     EXPECT_FALSE(InnerCommand::of(Whole.substr(0, Size))) << Size;
 }
 
+TEST(InnerCommand, NamesWithNewlines) {
+  const std::string Start = R"("-emit-obj" "-O2" "-o" "a.o" "-x" "c" )";
+  EXPECT_TRUE(told(Start + R"("a\"b\\")"));
+  for (const char *Name : {"\"d\nnote: x/b.c\"", "\"d\nwarning: x/b.c\"",
+                           "\"d\nTarget: x/b.c\"", "\"d\\\"\nnote: x/b.c\"",
+                           "\"d\\\\\nnote: x/b.c\"", "\"d\n \\\"x/b.c\""})
+    EXPECT_FALSE(told(Start + Name)) << Name;
+}
+
 TEST(InnerCommand, WithoutInlining) {
   const std::string Rest = R"( "-emit-obj" "-o" "a.o" "a.c")";
   for (const char *Options : {"\"-O1\"", "\"-Oz\"", "\"-Ofast\"", "\"-Og\""})

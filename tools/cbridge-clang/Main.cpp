@@ -45,10 +45,11 @@ without -flto, a policy for small code decides what to inline.
   --cbridge-inline=RUNNER    what to inline, at any level; empty: clang decides
   --cbridge-evict=RUNNER     which register to free (greedy register allocator)
   --cbridge-priority=RUNNER  which value gets its register first
-  --cbridge-budget=K         compile each source up to K ways: without a model,
-                             by that which inlines, and with some of its
-                             decisions reversed; keep the
-                             smallest object (1 to 64; default: 1, by the model)
+  --cbridge-budget=K         where one object is made of one source (-c):
+                             compile it up to K ways, without a model, by that
+                             which inlines, and with some of its decisions
+                             reversed; keep the smallest object
+                             (1 to 64; default: 1, by the model)
   --cbridge-help             print this text; --help prints clang's
   --cbridge-version          print the versions, and what is used
 
@@ -63,7 +64,8 @@ Environment:
   CBRIDGE_DISABLE  1: plain clang, whatever the options say
   CBRIDGE_CLANG    the clang to run (default: clang-19, clang++-19)
   CBRIDGE_ANSWER_TIMEOUT
-                   seconds that one answer may take (evict, priority)
+                   seconds that one answer may take (evict, priority), and
+                   a way of a budget beyond 20 times as long as plain clang
 )";
 
 void say(const std::string &Text) {
@@ -113,7 +115,7 @@ void chooseDefault(CommandLine &Line, ClangCall &Call, const Clang &Compiler,
       std::any_of(Call.Files.begin(), Call.Files.end(), isUsedUpOnce))
     return;
   Line.useDefault(DefaultPolicy);
-  Call.Optimizes = true; // if a configuration file says so
+  Call.Optimizes = true; // if a configuration file or the environment says so
 }
 
 /// What loads the plugin, which then finds its model in the environment.
@@ -271,7 +273,10 @@ int runWithModels(HostedRun Run, const CommandLine &Line) {
   if (!Outcome && Run.LostStdin)
     return fail(Outcome.status().message());
   if (!Outcome) {
-    say(Outcome.status().message() + "; compiled without it");
+    if (Outcome.status().code() == StatusCode::ModelError)
+      say(Outcome.status().message() + "; compiled without it");
+    else if (!Run.Models.empty() || Line.isTold(Kind::Inline))
+      say(modelsOf(Run, Line) + " is not used: " + Outcome.status().message());
     return execPlain(Run);
   }
   if (!Outcome->Succeeded)

@@ -274,7 +274,8 @@ void checkPython() {
       {"compiler_bridge", "the commands in Python, and peers"},
       {"onnx", "cbridge compile, inspect, verify, new-model"},
       {"onnxruntime", "cbridge verify"},
-      {"torch", "compiler_bridge.export.from_torch"},
+      {"torch", "cbridge train, compiler_bridge.export.from_torch"},
+      {"gymnasium", "compiler_bridge.envs"},
       {"tensorflow", "cbridge_add_tf_model"}};
   std::vector<std::string> Command = {Python, "-c", Script};
   for (const Package &Each : Packages)

@@ -31,7 +31,7 @@ class Progress:
         if self._terminal:
             self._draw(note)
         else:
-            print(f"{self._state()} {note}".rstrip(), file=self._stream, flush=True)
+            print(self._state(note), file=self._stream, flush=True)
 
     def clear(self) -> None:
         """Makes room for a line of text."""
@@ -42,16 +42,16 @@ class Progress:
     def close(self) -> None:
         self.clear()
 
-    def _state(self) -> str:
+    def _state(self, note: str) -> str:
         spent = time.monotonic() - self._start
         left = ""
         if 0 < self._done < self._total and spent > 1:
             left = f", {spent / self._done * (self._total - self._done):.0f} s left"
-        return f"{self._title}: {self._done} of {self._total}{left}"
+        return f"{self._title}: {self._done} of {self._total}{left}{', ' if note else ''}{note}"
 
     def _draw(self, note: str = "") -> None:
         width = shutil.get_terminal_size().columns - 1
         filled = 20 * self._done // max(self._total, 1)
-        text = f"[{'#' * filled}{'.' * (20 - filled)}] {self._state()} {note}"
+        text = f"[{'#' * filled}{'.' * (20 - filled)}] {self._state(note)}"
         self._stream.write(f"\r{text[:width]}\x1b[K")
         self._stream.flush()

@@ -169,5 +169,21 @@ def test_progress_is_a_bar_on_a_terminal_only(monkeypatch):
 def test_progress_is_sparse_lines_elsewhere(monkeypatch):
     monkeypatch.setattr(_progress, "_LINE_EVERY", 0)
     file = io.StringIO()
-    _progress.Progress("compiling", 2, file).advance()
-    assert file.getvalue() == "compiling: 1 of 2\n"
+    progress = _progress.Progress("compiling", 3, file)
+    progress.advance()
+    progress.advance("dash")
+    progress.advance()
+    assert file.getvalue().splitlines() == [
+        "compiling: 1 of 3",
+        "compiling: 2 of 3, dash",
+        "compiling: 3 of 3",
+    ]
+
+
+def test_notes_follow_the_time_that_is_left(monkeypatch):
+    monkeypatch.setattr(_progress, "_LINE_EVERY", 0)
+    file = io.StringIO()
+    progress = _progress.Progress("searching", 2, file)
+    progress._start -= 60
+    progress.advance("text -0.75 %")
+    assert file.getvalue() == "searching: 1 of 2, 60 s left, text -0.75 %\n"

@@ -69,6 +69,12 @@ def test_modules_that_there_are_not(make, tmp_path):
         make("Inline", [MATCHES]).reset(options={"module": CHECKSUM})
 
 
+def test_arguments_are_several(make, kind):
+    """A string is a sequence, too, but of letters."""
+    with pytest.raises(TypeError, match="arguments are a list"):
+        make(kind, arguments="-O2")
+
+
 @pytest.mark.parametrize("wrong", [{"timeout": 0}, {"timeout": float("nan")}, {"max_decisions": 0}])
 def test_limits_are_positive(make, kind, wrong):
     with pytest.raises(ValueError, match="greater than 0"):

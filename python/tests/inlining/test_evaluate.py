@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +21,7 @@ from .conftest import EMPTY, NAMES
 def evaluator(plugin):
     with Evaluator(plugin, 1, timeout=60) as made:
         yield made
-        folder = made._folder
+        folder = made._files.path
     assert not folder.exists()
 
 
@@ -79,3 +82,20 @@ def test_what_does_not_compile(evaluator, module, tmp_path):
     thinlto = dataclasses.replace(module, thinlto_index=tmp_path / "x.thinlto.bc")
     with pytest.raises(CompileFailed, match="ThinLTO"):
         evaluator.runner(thinlto, "constant:0")
+
+
+def test_what_a_killed_one_has_left_is_removed(plugin):
+    code = (
+        "import os, sys; from pathlib import Path\n"
+        "from compiler_bridge.inlining._evaluate import Evaluator\n"
+        "print(Evaluator(Path(sys.argv[1]), 1)._files.path, flush=True)\n"
+        "os.kill(os.getpid(), 9)"
+    )
+    killed = subprocess.run(
+        [sys.executable, "-c", code, plugin], capture_output=True, text=True, timeout=60
+    )
+    assert killed.returncode == -signal.SIGKILL
+    folder = Path(killed.stdout.strip())
+    assert folder.name.startswith("cbridge-evaluate-")
+    Evaluator(plugin, 1).close()
+    assert not folder.exists()

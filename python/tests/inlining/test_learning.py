@@ -1,5 +1,6 @@
 """What moves networks, each by itself."""
 
+import dataclasses
 import struct
 from xml.etree import ElementTree
 
@@ -7,8 +8,9 @@ import numpy as np
 import pytest
 
 from compiler_bridge._compile_worker import Compiled
+from compiler_bridge.corpus import Module
 from compiler_bridge.export import ModelError
-from compiler_bridge.training import _checkpoint, _events, _examples
+from compiler_bridge.training import _checkpoint, _events, _examples, _inputs
 from compiler_bridge.training._checkpoint import Point, State
 from compiler_bridge.training._credit import credit
 from compiler_bridge.training._curve import curve
@@ -17,7 +19,7 @@ from compiler_bridge.training._features import DEFAULT_COLUMN, FEATURES
 from compiler_bridge.training._imitation import Examples, imitate
 from compiler_bridge.training._network import Network
 from compiler_bridge.training._ppo import Ppo
-from compiler_bridge.training._sampling import Sample
+from compiler_bridge.training._sampling import Sample, likelihood, temperature_for
 
 
 @pytest.fixture
@@ -89,11 +91,24 @@ def test_ppo_makes_more_probable_what_was_good(rows):
     network = Network.fresh(rows, (16, 8), 1)
     chance = np.random.default_rng(1)
     start = right(network, rows)
-    for step in range(40):
+    for step in range(80):
         drawn = sample(network, rows, chance.integers(0, 2, len(rows)))
         saved = np.where(drawn.decisions == rule(rows), 20, -20) * drawn.explored
         network = Ppo().update(network, [drawn], [saved.astype(np.float32)], step)
     assert right(network, rows) > max(start + 0.15, 0.75)
+
+
+def test_a_share_of_decisions_is_tried_otherwise(rows):
+    """Whether the network is sure or not; and of those that it is least sure of, more."""
+    scores = np.random.default_rng(1).standard_normal(1000).astype(np.float32)
+    for sure in (0.3, 1, 30):
+        temperature = temperature_for(sure * scores, 0.06)
+        likely = likelihood(sure * scores, temperature)
+        against = np.where(scores > 0, 1 - likely, likely)
+        assert against.mean() == pytest.approx(0.06, abs=1e-3)
+        assert (np.diff(against[np.argsort(np.abs(scores))]) <= 1e-6).all()
+    for few in (np.zeros(0, np.float32), np.full(3, 1e30, np.float32)):
+        assert np.isfinite(likelihood(few, temperature_for(few, 0.06))).all()
 
 
 def test_credit_is_what_happened_where_a_decision_reaches(rows):
@@ -148,9 +163,77 @@ def test_checkpoints(tmp_path, rows):
     np.testing.assert_array_equal(found.first, state.first)
     with pytest.raises(ModelError, match="made with seed 1, now it is 2"):
         _checkpoint.load(tmp_path, {"seed": 2})
-    (tmp_path / "checkpoint.npz").write_bytes(b"no archive")
-    with pytest.raises(ModelError, match="is no checkpoint"):
-        _checkpoint.load(tmp_path, {"seed": 1})
+
+
+def test_checkpoints_of_other_inputs_are_refused(tmp_path, rows):
+    network = Network.fresh(rows, (4,), 1)
+    state = State(network, network, network, network, 7, [Point(0, 0.1, 0.2, 3)], modules=5)
+    given = {"--corpus": "a", "--validation": "b"}
+    _checkpoint.save(tmp_path, {}, state, given)
+    assert _checkpoint.load(tmp_path, {}, given).modules == 5
+    for changed, words in [
+        ({"--validation": "c"}, "was made with another --validation, or when that had other con"),
+        ({"--from": "d"}, "was made without --from; go on as it began"),
+        ({"--corpus": "c", "--search": "d"}, "another --corpus, .*, and without --search"),
+    ]:
+        with pytest.raises(ModelError, match=words):
+            _checkpoint.load(tmp_path, {}, {**given, **changed})
+    with pytest.raises(ModelError, match="was made with --validation; go on"):
+        _checkpoint.load(tmp_path, {}, {"--corpus": "a"})
+
+
+def test_digests_are_of_all_that_matters(tmp_path, rows):
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "a.bc").write_bytes(b"code")
+    (corpus / "a.cmd").write_bytes(b"-cc1\0-Oz")
+    module = Module("a", corpus / "a.bc", None, None)
+    seen = [_inputs.of_modules(each) for each in ([], [module], [module, module])]
+    seen.append(_inputs.of_modules([dataclasses.replace(module, override=("-cc1",))]))
+    (corpus / "a.cmd").write_bytes(b"-cc1\0-Os")
+    seen.append(_inputs.of_modules([module]))
+    (corpus / "a.bc").write_bytes(b"mode")
+    seen.append(_inputs.of_modules([module]))
+    (corpus / "a.bc").unlink()
+    seen.append(_inputs.of_modules([module]))
+    network = Network.fresh(rows, (4,), 1)
+    seen += [_inputs.of_network(each) for each in (network, Network.fresh(rows, (4,), 2))]
+    (corpus / "x.log").write_bytes(b"1")
+    seen.append(_inputs.of_logs(corpus))
+    (corpus / "x.log").write_bytes(b"2")
+    seen.append(_inputs.of_logs(corpus))
+    assert len(set(seen)) == len(seen)
+    assert _inputs.of_network(Network.from_onnx(network.as_onnx())) == _inputs.of_network(network)
+
+
+def test_damaged_checkpoints_are_refused(tmp_path, rows):
+    network = Network.fresh(rows, (4,), 1)
+    state = State(network, network, network, network, 7, [Point(0, 0.1, 0.2, 3)])
+    _checkpoint.save(tmp_path, {"seed": 1}, state)
+    file = tmp_path / "checkpoint.npz"
+    whole = file.read_bytes()
+    refused = []
+    for damaged in [
+        b"no archive",
+        *(whole[:size] for size in (0, 1, 100, len(whole) // 2, len(whole) - 1)),
+        *(_flipped(whole, place) for place in range(0, len(whole), 37)),
+    ]:
+        file.write_bytes(damaged)
+        try:
+            found = _checkpoint.load(tmp_path, {"seed": 1})
+        except ModelError as error:
+            refused.append(str(error))
+        else:  # where nothing is told, such as the time of a file in the archive
+            assert found.network.as_onnx() == network.as_onnx()
+            assert (found.step, found.history) == (7, state.history)
+    assert len(refused) > len(whole) // 37 * 0.7
+    for error in refused:
+        assert error.startswith(f"{file}: is no checkpoint of a training, or damaged: ")
+        assert "\n" not in error
+
+
+def _flipped(data, place):
+    return data[:place] + bytes([data[place] ^ 0x10]) + data[place + 1 :]
 
 
 @pytest.mark.parametrize("savings", [[0.0], [0.01], [-0.02, 0.03], [0.0143, 0.016, 0.0198]])

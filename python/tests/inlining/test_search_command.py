@@ -172,6 +172,7 @@ def test_what_cannot_be_searched(modules, corpus, search, tmp_path):
     assert "is below 0" in refused("--seed", "-1")
     assert "expected a number" in refused("--budget", "0")
     assert "invalid choice: 'moon'" in refused("--method", "moon")
+    assert "-o/--output: expected a name" in refused("-o", "")
     description = corpus / "corpus_description.json"
     content = json.loads(description.read_text())
     description.write_text(json.dumps({**content, "has_thinlto": True}))

@@ -1,16 +1,22 @@
 """`cbridge train inline`, from a corpus to a policy."""
 
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
 
 from compiler_bridge.__main__ import main
+from compiler_bridge.training._features import FEATURES
 from compiler_bridge.training._network import Network
+
+from .conftest import EMPTY, NAMES
 
 pytest.importorskip("torch")
 
@@ -68,13 +74,18 @@ def lines_until(process, start):
     raise AssertionError(f"no line begins with {start!r}")
 
 
-def test_a_killed_training_goes_on_to_the_same_policy(train, modules, plugin, tmp_path):
+def test_a_killed_training_goes_on_to_the_same_policy(
+    train, modules, plugin, tmp_path, monkeypatch
+):
     status, whole = train("whole", "--steps", "4", "--seed", "3")
     assert status == 0
     cut = tmp_path / "cut" / "whole.onnx"  # the name is in the file
     cut.parent.mkdir()
     words = ["--corpus", str(modules), "-o", str(cut), *SMALL, "--steps", "4", "--seed", "3"]
     command = [sys.executable, "-m", "compiler_bridge", "train", "inline", *words]
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
     process = subprocess.Popen(
         command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     )
@@ -83,10 +94,61 @@ def test_a_killed_training_goes_on_to_the_same_policy(train, modules, plugin, tm
         os.kill(process.pid, signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
     assert not cut.exists()
+    assert list(scratch.glob("cbridge-rollouts-*"))
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert "step 0 of 4" not in done.stderr  # it went on
+    assert "cbridge: going on from step " in done.stderr
+    assert "step 0 of 4" not in done.stderr
     assert cut.read_bytes() == whole.read_bytes()
+    assert not list(scratch.glob("cbridge-rollouts-*"))
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("_warm_start", "begins anew: there is no checkpoint yet"),
+        ("_step", "goes on from the checkpoint"),
+    ],
+)
+def test_interrupted(train, monkeypatch, capsys, place, told):
+    def interrupt(*_):
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(f"compiler_bridge.training._train.Training.{place}", interrupt)
+    assert train("policy")[0] == 130
+    assert capsys.readouterr().err.endswith(f"cbridge: interrupted; the same command {told}\n")
+
+
+def test_steps_can_be_added(train, tmp_path, capsys):
+    """All is as if they had been there from the beginning; fewer end at once."""
+
+    def run(place, steps):
+        (tmp_path / place).mkdir(exist_ok=True)
+        words = ["--method", "es", "--steps", steps, "--every", "2"]
+        status, output = train(f"{place}/policy", *words)
+        told = capsys.readouterr()
+        assert status == 0, told.err
+        return output.read_bytes(), told
+
+    def checkpoint(place):
+        with np.load(tmp_path / place / "policy.training" / "checkpoint.npz") as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        about = json.loads(str(arrays.pop("about")))
+        return arrays, about["step"], [point["step"] for point in about["history"]]
+
+    _, told = run("added", "1")
+    assert "step 1 of 1" in told.err  # the last one is validated
+    added, told = run("added", "3")
+    assert "step 1 of 3" not in told.err  # and is not, if it is not the last
+    assert "step 3 of 3" in told.err
+    whole, _ = run("whole", "3")
+    assert added == whole
+    (ours, *rest), (theirs, *others) = map(checkpoint, ("added", "whole"))
+    assert rest == others == [3, [0, 2]]
+    assert all(np.array_equal(ours[name], theirs[name]) for name in theirs)
+    _, told = run("added", "2")
+    assert "after step" in told.out
+    assert checkpoint("added")[1] == 3
 
 
 def test_one_seed_gives_one_policy(train, tmp_path):
@@ -106,23 +168,104 @@ def test_another_plan_does_not_go_on(train, capsys):
     assert "was made with seed 0, now it is 1" in capsys.readouterr().err
 
 
+def test_other_corpora_do_not_go_on(train, modules, tmp_path, capsys):
+    other = tmp_path / "other"
+    shutil.copytree(modules, other)
+    words = ["--steps", "1", "--method", "es", "--validation", str(other)]
+    status, policy = train("policy", *words)
+    assert status == 0
+    assert train("policy", *words, "--from", str(policy))[0] == 2
+    assert "was made without --from" in capsys.readouterr().err
+    assert train("policy", *words[:-2])[0] == 2
+    assert "was made with --validation;" in capsys.readouterr().err
+    with open(other / f"{NAMES[0]}.cmd", "ab") as file:
+        file.write(b"\0-g0")
+    assert train("policy", *words)[0] == 2
+    assert "was made with another --validation" in capsys.readouterr().err
+
+
+def test_a_policy_that_is_worse_than_llvm_is_told_as_such(train, modules, tmp_path, capsys):
+    """One that inlines all calls, where LLVM thinks that this is too much."""
+    corpus = tmp_path / "corpus"
+    shutil.copytree(modules, corpus)
+    for name in NAMES:
+        with open(corpus / f"{name}.cmd", "ab") as file:
+            file.write(b"\0-mllvm\0-inline-threshold=0")
+    zeros = np.zeros(len(FEATURES), np.float32)
+    layers = ((np.zeros((len(FEATURES), 1), np.float32), np.full(1, 5, np.float32)),)
+    always = tmp_path / "always.onnx"
+    onnx.save(Network(zeros, zeros, layers).as_onnx(), always)
+    words = ["--corpus", str(corpus), "--from", str(always), "--method", "es", "--steps", "1"]
+    status, _ = train("policy", *words)
+    told = capsys.readouterr()
+    assert status == 0, told.err
+    line = told.err.splitlines()[-1]
+    assert line.startswith("cbridge: this policy makes the validation modules larger than LLVM's")
+    assert ": text +" in line
+
+
+def test_validation_modules_must_count(train, modules, tmp_path, capsys):
+    """What cannot be compiled does not; nor is a policy chosen by modules that ask nothing."""
+    other = tmp_path / "other"
+    shutil.copytree(modules, other)
+    words = ["--steps", "1", "--method", "es", "--validation", str(other)]
+    for name in [EMPTY, *NAMES[1:]]:
+        (other / f"{name}.bc").write_text("no bitcode")
+    status, output = train("policy", *words)
+    told = capsys.readouterr()
+    assert status == 0, told.err
+    assert f"cbridge: {other / NAMES[1]}.bc: cannot be compiled, left out" in told.err
+    assert " on 1 validation module, " in told.out
+    output.unlink()
+    for content, why in [
+        ((modules / f"{EMPTY}.bc").read_bytes(), "no validation module has a call to decide on"),
+        (b"no bitcode", "no validation module can be compiled"),
+    ]:
+        (other / f"{NAMES[0]}.bc").write_bytes(content)
+        status, _ = train("policy", *words, "--resume", str(tmp_path / "another"))
+        assert status == 2
+        assert f"cbridge: {why}\n" in capsys.readouterr().err
+        assert not output.exists()
+
+
 @pytest.mark.parametrize(
     ("words", "culprit"),
     [
         (["--from", "nowhere.onnx"], "nowhere.onnx"),
         (["--search", "."], "has no training logs"),
         (["--seed", "-1"], "--seed"),
+        (["--seed", str(2**64)], "--seed: 18446744073709551616 is not between 0 and"),
+        (["--device", "cuda"], "--device: PyTorch finds no GPU"),
         (["--validation", "nowhere"], "nowhere"),
+        (["--validation", ""], "--validation: expected a name"),
+        (["--resume", ""], "--resume: expected a name"),
         (["--steps", "0"], "--steps"),
         (["--method", "magic"], "magic"),
     ],
 )
 def test_mistakes_are_named(train, words, culprit, capsys, monkeypatch, tmp_path):
+    """In one line, before anything is compiled."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("compiler_bridge.commands.train.Evaluator", None)
     status, output = train("policy", *words)
     assert status == 2
-    assert culprit in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert culprit in told
+    assert told.count("\n") == 1
     assert not output.exists()
+
+
+def test_a_bad_start_is_named_once(train, capsys, tmp_path):
+    bad = tmp_path / "bad.onnx"
+    bad.write_bytes(b"no model")
+    assert train("policy", "--from", str(bad))[0] == 2
+    assert capsys.readouterr().err == f"cbridge: {bad}: is no ONNX model, or not all of one\n"
+    other = Path(__file__).parents[3] / "tests" / "golden" / "onnx" / "affine.onnx"
+    assert train("policy", "--from", str(other))[0] == 2
+    told = capsys.readouterr().err
+    assert "only models that `cbridge train inline` has written" in told
+    assert told.count(str(other)) == 1
 
 
 def test_help(capsys):

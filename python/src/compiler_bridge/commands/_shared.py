@@ -39,6 +39,13 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def path(text: str) -> str:
+    """Of a file or folder. An empty one is a variable that is not set, and not the lack of it."""
+    if not text:
+        raise argparse.ArgumentTypeError("expected a name, which is not empty")
+    return text
+
+
 @contextlib.contextmanager
 def reading(path: str) -> Iterator[None]:
     """Whatever else a damaged file leads to is a mistake in the file."""

@@ -24,7 +24,7 @@ from ..inlining._search import HillClimbing, RandomFlips
 from ..scoring import Children, Compiler, ScoreError, _table, _words
 from ..scoring._result import METRIC
 from . import _files
-from ._shared import INTERRUPTED, TROUBLE, Parser, interrupted_by_sigterm, positive, run
+from ._shared import INTERRUPTED, TROUBLE, Parser, interrupted_by_sigterm, path, positive, run
 
 _HELP = """\
 usage: cbridge search PROBLEM
@@ -85,7 +85,11 @@ def _inline(words: list[str]) -> int:
         help="modules in MLGO's layout, as `cbridge corpus` writes them",
     )
     parser.add_argument(
-        "-o", "--output", metavar="DIR", help="write the best decisions, a log per module"
+        "-o",
+        "--output",
+        type=path,
+        metavar="DIR",
+        help="write the best decisions, a log per module",
     )
     parser.add_argument(
         "--budget",
@@ -114,8 +118,8 @@ def _inline(words: list[str]) -> int:
         help="the extra features that are recorded beside LLVM's, separated by commas (default: "
         "%(default)s numbers)",
     )
-    parser.add_argument("--json", metavar="FILE", help="write everything as JSON")
-    parser.add_argument("--csv", metavar="FILE", help="write a line per module")
+    parser.add_argument("--json", type=path, metavar="FILE", help="write everything as JSON")
+    parser.add_argument("--csv", type=path, metavar="FILE", help="write a line per module")
     parser.add_argument(
         "-j",
         "--jobs",

@@ -15,10 +15,11 @@ from ..corpus import Corpus, CorpusError, Module
 from ..errors import BridgeError
 from ..export import ModelError, _model
 from ..inlining._evaluate import Evaluator
+from ..training import _checkpoint
 from ..training._curve import curve
 from ..training._events import Events
 from . import verify
-from ._shared import INTERRUPTED, TROUBLE, Parser, interrupted_by_sigterm, positive, run
+from ._shared import INTERRUPTED, TROUBLE, Parser, interrupted_by_sigterm, path, positive, run
 
 _HELP = """\
 usage: cbridge train PROBLEM
@@ -53,6 +54,8 @@ examples:
 
 # A module in so many is for validation, if no corpus is.
 _EVERY = 5
+# PyTorch has so many.
+_SEEDS = 2**64
 # Packages in a policy's metadata.
 _MOST_NAMED = 30
 
@@ -73,13 +76,20 @@ def _parser() -> Parser:
     add("--corpus", required=True, metavar="DIR", help="modules to train on")
     add(
         "--validation",
+        type=path,
         metavar="DIR",
         help=f"modules to choose the best policy by (default: each {_EVERY}th of the corpus, which "
         "is not trained on then)",
     )
     add("-o", "--output", required=True, metavar="POLICY.onnx", help="the policy")
-    add("--from", dest="start", metavar="OLD.onnx", help="a policy that this command has written")
-    add("--search", metavar="DIR", help="what `cbridge search inline -o DIR` has found")
+    add(
+        "--from",
+        dest="start",
+        type=path,
+        metavar="OLD.onnx",
+        help="a policy that this command has written",
+    )
+    add("--search", type=path, metavar="DIR", help="what `cbridge search inline -o DIR` has found")
     add("--method", choices=("ppo", "es"), default="ppo", help="default: %(default)s")
     add("--steps", type=positive, default=100, metavar="N", help="at most (default: %(default)s)")
     add(
@@ -126,6 +136,7 @@ def _parser() -> Parser:
     )
     add(
         "--resume",
+        type=path,
         metavar="FOLDER",
         help="where checkpoints and curves are (default: POLICY.training beside the policy)",
     )
@@ -150,7 +161,9 @@ def _inline(arguments: argparse.Namespace) -> int:
         print(f"cbridge: {error}", file=sys.stderr)
         return TROUBLE
     except KeyboardInterrupt:
-        print("cbridge: interrupted; the same command goes on from the checkpoint", file=sys.stderr)
+        there = _checkpoint.exists(_folder(arguments))
+        then = "goes on from the checkpoint" if there else "begins anew: there is no checkpoint yet"
+        print(f"cbridge: interrupted; the same command {then}", file=sys.stderr)
         return INTERRUPTED
     return verify.main([arguments.output])
 
@@ -158,23 +171,24 @@ def _inline(arguments: argparse.Namespace) -> int:
 def _train(arguments: argparse.Namespace) -> None:
     torch = _model.require("torch", "training", "train")
     from ..training._network import Network
-    from ..training._train import Plan, Training
+    from ..training._train import Plan, Training, plural
 
-    if arguments.seed < 0:
-        raise ModelError(f"--seed: {arguments.seed} is below 0")
+    if not 0 <= arguments.seed < _SEEDS:
+        raise ModelError(f"--seed: {arguments.seed} is not between 0 and {_SEEDS - 1}")
+    device = _device(arguments.device, torch)
     output = Path(arguments.output)
     _model.destination(output)
-    folder = Path(arguments.resume) if arguments.resume else output.with_suffix(".training")
+    folder = _folder(arguments)
     start = None
     if arguments.start:
+        model = _model.load(arguments.start, "training")
         try:
-            start = Network.from_onnx(_model.load(arguments.start, "training"))
+            start = Network.from_onnx(model)
         except ModelError as error:
             raise ModelError(f"{arguments.start}: {error}") from None
+    search = Path(arguments.search) if arguments.search else None
     training, validation = _modules(arguments)
-    device = arguments.device
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
+    inputs = _inputs(arguments, start, search)
     plan = Plan(
         method=arguments.method,
         steps=arguments.steps,
@@ -189,11 +203,21 @@ def _train(arguments: argparse.Namespace) -> None:
     plugin = find_plugin(arguments.plugin)
     folder.mkdir(parents=True, exist_ok=True)
     with Evaluator(plugin, arguments.jobs, arguments.clang, arguments.timeout) as evaluator:
-        search = Path(arguments.search) if arguments.search else None
-        job = Training(evaluator, plan, training, validation, folder, start=start, search=search)
+        job = Training(
+            evaluator,
+            plan,
+            training,
+            validation,
+            folder,
+            start=start,
+            search=search,
+            inputs=inputs,
+        )
         try:
-            for name in job.failed:
-                print(f"cbridge: {name}: cannot be compiled, left out", file=sys.stderr)
+            for module in job.failed:
+                print(f"cbridge: {module.bitcode}: cannot be compiled, left out", file=sys.stderr)
+            if job.begun is not None:
+                print(f"cbridge: going on from step {job.begun}", file=sys.stderr)
             shown = f"text by {plan.method}, on {job.shown}"
             with _Curves(folder, plan.steps, shown) as curves:
                 state = job.run(curves.show)
@@ -201,7 +225,7 @@ def _train(arguments: argparse.Namespace) -> None:
         finally:
             job.close()
     model = state.best.as_onnx()
-    data = f"{len(training)} modules"
+    data = f"{len(training)} module{plural(len(training))}"
     packages = sorted({module.name.split("/")[0] for module in training if "/" in module.name})
     if 0 < len(packages) <= _MOST_NAMED:
         data += f" of {', '.join(packages)}"
@@ -210,15 +234,35 @@ def _train(arguments: argparse.Namespace) -> None:
     _model.save(model, output)
     point = state.best_point
     print(
-        f"wrote {output}: text {_percent(point.validation)} on {len(validation)} validation "
-        f"modules, {_percent(point.training)} on training modules, after step {point.step}"
+        f"wrote {output}: text {_percent(point.validation)} on {job.validated}, "
+        f"{_percent(point.training)} on training modules, after step {point.step}"
     )
+    if point.validation < 0:
+        print(
+            "cbridge: this policy makes the validation modules larger than LLVM's heuristic does: "
+            f"text {_percent(point.validation)}",
+            file=sys.stderr,
+        )
     if learned and learned.has_interval:
         change = learned.total
         print(
             f"against its start: text {_percent(-change.value)} (95 % interval "
             f"{_percent(-change.low)} to {_percent(-change.high)}), over {learned.pairs} modules"
         )
+
+
+def _folder(arguments: argparse.Namespace) -> Path:
+    """Of checkpoints and curves."""
+    if arguments.resume:
+        return Path(arguments.resume)
+    return Path(arguments.output).with_suffix(".training")
+
+
+def _device(wanted: str, torch: Any) -> str:
+    there = torch.cuda.is_available()
+    if wanted == "cuda" and not there:
+        raise ModelError("--device: PyTorch finds no GPU for cuda here")
+    return ("cuda" if there else "cpu") if wanted == "auto" else wanted
 
 
 def _modules(arguments: argparse.Namespace) -> tuple[list[Module], list[Module]]:
@@ -230,6 +274,20 @@ def _modules(arguments: argparse.Namespace) -> tuple[list[Module], list[Module]]
     kept = training[_EVERY // 2 :: _EVERY] or training[-1:]
     names = {module.name for module in kept}
     return [module for module in training if module.name not in names], kept
+
+
+def _inputs(arguments: argparse.Namespace, start: Any, search: Path | None) -> dict[str, str]:
+    """Digests of what was given, by option."""
+    from ..training._inputs import of_logs, of_modules, of_network
+
+    found = {"--corpus": of_modules(Corpus.open(arguments.corpus))}
+    if arguments.validation:
+        found["--validation"] = of_modules(Corpus.open(arguments.validation))
+    if start is not None:
+        found["--from"] = of_network(start)
+    if search is not None:
+        found["--search"] = of_logs(search)
+    return found
 
 
 def _percent(saving: float) -> str:
@@ -267,8 +325,9 @@ class _Curves:
         if done:
             seconds = (time.monotonic() - self._start) / done * (self._steps - state.step)
             left = f", {seconds / 60:.0f} min left"
+        steps = max(self._steps, state.step)
         line = (
-            f"step {state.step} of {self._steps}: text {_percent(point.training)} training, "
+            f"step {state.step} of {steps}: text {_percent(point.training)} training, "
             f"{_percent(point.validation)} validation, best {_percent(best.validation)} at step "
             f"{best.step}{left}"
         )

@@ -58,6 +58,8 @@ class CompileEnv(gymnasium.Env[Observation, np.int64]):
     ) -> None:
         if not timeout > 0 or (max_decisions is not None and max_decisions < 1):
             raise ValueError("timeout and max_decisions are greater than 0")
+        if isinstance(arguments, str):
+            raise TypeError("arguments are a list; for one write [argument]")
         self._modules = Modules(corpus, modules)
         self._arguments, self._timeout = tuple(arguments), timeout
         self._max_decisions = max_decisions

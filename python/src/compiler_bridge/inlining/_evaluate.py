@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import log
 from .._compile_worker import Compiled, CompileWorkers
+from .._scratch import Scratch, in_memory
 from ..corpus import CorpusError, Module, _jobs
 from ..spec import TensorSpec
 
@@ -80,10 +81,7 @@ class Evaluator:
     ) -> None:
         self._workers = CompileWorkers(jobs, [plugin])
         self._plugin, self._clang, self._timeout = plugin, clang, timeout
-        # In memory if there is room for files.
-        shared = "/dev/shm"
-        place = shared if os.access(shared, os.W_OK) else None
-        self._folder = Path(tempfile.mkdtemp(prefix="cbridge-evaluate-", dir=place))
+        self._files = Scratch("cbridge-evaluate-", in_memory())
         self._of_driver: dict[Path, list[str]] = {}
 
     def __enter__(self) -> Evaluator:
@@ -94,7 +92,7 @@ class Evaluator:
 
     def close(self) -> None:
         self._workers.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._files.close()
 
     @property
     def workers(self) -> CompileWorkers:
@@ -132,7 +130,7 @@ class Evaluator:
 
     @contextmanager
     def _scratch(self) -> Iterator[Path]:
-        folder = Path(tempfile.mkdtemp(dir=self._folder))
+        folder = Path(tempfile.mkdtemp(dir=self._files.path))
         try:
             yield folder
         finally:

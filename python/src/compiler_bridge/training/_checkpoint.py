@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..export import ModelError
+from ..export import ModelError, _check
 from ._network import Network, Vector
 
 _FILE = "checkpoint.npz"
 _NETWORKS = ("network", "average", "best", "start")
-_VERSION = 2
+_VERSION = 3
+_HOW = "go on as it began, or name another folder"
 
 
 @dataclass(frozen=True)
@@ -43,16 +45,24 @@ class State:
     first: Vector = field(default_factory=lambda: np.zeros(0, np.float32))
     second: Vector = field(default_factory=lambda: np.zeros(0, np.float32))
     """What an optimizer remembers."""
+    modules: int = 0
+    """That could be compiled, in both corpora."""
 
     @property
     def best_point(self) -> Point:
         return max(self.history, key=lambda point: (point.validation, -point.step))
 
 
-def save(folder: Path, plan: dict[str, Any], state: State) -> None:
+def save(
+    folder: Path, plan: dict[str, Any], state: State, inputs: Mapping[str, str] | None = None
+) -> None:
+    """`plan` is what the training was told, by name; `inputs` are digests of what it was given, by
+    option."""
     about = {
         "version": _VERSION,
         "plan": plan,
+        "inputs": dict(inputs or {}),
+        "modules": state.modules,
         "step": state.step,
         "history": [asdict(point) for point in state.history],
         "layers": len(state.network.layers),
@@ -76,17 +86,25 @@ def save(folder: Path, plan: dict[str, Any], state: State) -> None:
     os.replace(temporary, folder / _FILE)
 
 
-def load(folder: Path, plan: dict[str, Any]) -> State | None:
+def exists(folder: Path) -> bool:
+    return (folder / _FILE).exists()
+
+
+def load(
+    folder: Path, plan: dict[str, Any], inputs: Mapping[str, str] | None = None
+) -> State | None:
     """What is there; None if nothing is. Refuses what another training has left."""
-    file = folder / _FILE
-    if not file.exists():
+    if not exists(folder):
         return None
+    file = folder / _FILE
     try:
-        with np.load(file, allow_pickle=False) as stored:
+        with open(file, "rb") as opened, np.load(opened, allow_pickle=False) as stored:
             about = json.loads(str(stored["about"]))
             arrays = {name: stored[name] for name in stored.files if name != "about"}
         if about["version"] != _VERSION:
-            raise ValueError(f"version {about['version']} instead of {_VERSION}")
+            raise ModelError(
+                f"{file}: is of version {about['version']}, this is {_VERSION}; name another folder"
+            )
         networks = {
             name: Network(
                 arrays["mean"],
@@ -98,23 +116,41 @@ def load(folder: Path, plan: dict[str, Any]) -> State | None:
             )
             for name in _NETWORKS
         }
-        history = [Point(**point) for point in about["history"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"{file}: is no checkpoint of a training: {error}") from None
-    _compare(file, about["plan"], json.loads(json.dumps(plan)))
-    return State(
-        **networks,
-        step=about["step"],
-        history=history,
-        first=arrays["first"],
-        second=arrays["second"],
-    )
+        state = State(
+            **networks,
+            step=about["step"],
+            history=[Point(**point) for point in about["history"]],
+            first=arrays["first"],
+            second=arrays["second"],
+            modules=about["modules"],
+        )
+        then, given = about["plan"], about["inputs"]
+    except ModelError:
+        raise
+    except Exception as error:  # numpy and zipfile have many for a file that is damaged
+        why = _check.first_line(error) or type(error).__name__
+        raise ModelError(f"{file}: is no checkpoint of a training, or damaged: {why}") from None
+    _compare(file, then, json.loads(json.dumps(plan)))
+    _compare_inputs(file, given, inputs or {})
+    return state
 
 
 def _compare(file: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
     for key in sorted({*then, *now}):
         if then.get(key) != now.get(key):
             raise ModelError(
-                f"{file}: was made with {key} {then.get(key)!r}, now it is {now.get(key)!r}; go on "
-                "as it began, or name another folder"
+                f"{file}: was made with {key} {then.get(key)!r}, now it is {now.get(key)!r}; {_HOW}"
             )
+
+
+def _compare_inputs(file: Path, then: Mapping[str, str], now: Mapping[str, str]) -> None:
+    different = []
+    for option in sorted({*then, *now}):
+        if option not in now:
+            different.append(f"with {option}")
+        elif option not in then:
+            different.append(f"without {option}")
+        elif then[option] != now[option]:
+            different.append(f"with another {option}, or when that had other contents")
+    if different:
+        raise ModelError(f"{file}: was made {', and '.join(different)}; {_HOW}")

@@ -26,11 +26,8 @@ def of_heuristic(trajectories: Iterable[Trajectory]) -> Examples:
 
 def of_search(folder: Path) -> Examples:
     """What `cbridge search inline -o FOLDER` has found: decisions are worth what they save."""
-    files = sorted(folder.rglob("*.log"))
-    if not files:
-        raise ModelError(f"{folder}: has no training logs; `cbridge search inline -o` writes them")
     parts = []
-    for file in files:
+    for file in logs(folder):
         found = log.read(file)
         if not len(found):
             continue
@@ -41,6 +38,13 @@ def of_search(folder: Path) -> Examples:
     if not parts:
         raise ModelError(f"{folder}: its logs have no decisions")
     return _joined(parts)
+
+
+def logs(folder: Path) -> list[Path]:
+    """What a search has written, which must not be nothing."""
+    if files := sorted(folder.rglob("*.log")):
+        return files
+    raise ModelError(f"{folder}: has no training logs; `cbridge search inline -o` writes them")
 
 
 def _judged(

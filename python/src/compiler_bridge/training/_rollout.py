@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +10,7 @@ from urllib.parse import quote
 import numpy as np
 
 from .._progress import Progress
+from .._scratch import Scratch
 from .._workers import for_each
 from ..codegen import generate, weights_file
 from ..codegen._toolchain import build_so
@@ -56,28 +55,36 @@ class Rollouts:
 
     def __init__(self, evaluator: Evaluator, modules: Sequence[Module]) -> None:
         self._evaluator = evaluator
-        self._folder = Path(tempfile.mkdtemp(prefix="cbridge-rollouts-"))
-        self._library: Path | None = None
-        self._known: dict[str, list[Trajectory]] = {}
+        self._files: Scratch | None = None
+        # By their bitcode: two corpora may each have a module of one name.
+        self._known: dict[Path, list[Trajectory]] = {}
         self.compiles = 0
         baselines = for_each(
             modules,
-            self._baseline,
+            self._by_heuristic,
             len(evaluator.workers),
             evaluator.workers,
             Progress("baseline", len(modules)),
         )
         pairs = list(zip(modules, baselines, strict=True))
-        self.baseline = {module.name: found for module, found in pairs if found is not None}
-        self.modules = [module for module, found in pairs if found is not None]
-        self.failed = [module.name for module, found in pairs if found is None]
-        for name, found in self.baseline.items():
-            self._known[name] = [found]
+        for module, found in pairs:
+            if found is not None:
+                self._known[module.bitcode] = [found]
+        self.failed = [module for module, found in pairs if found is None]
 
     def close(self) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._files is not None:
+            self._files.close()
 
-    def _baseline(self, module: Module) -> Trajectory | None:
+    def __contains__(self, module: Module) -> bool:
+        """Whether it can be compiled."""
+        return module.bitcode in self._known
+
+    def baseline(self, module: Module) -> Trajectory:
+        """By LLVM's heuristic."""
+        return self._known[module.bitcode][0]
+
+    def _by_heuristic(self, module: Module) -> Trajectory | None:
         try:
             return Trajectory.of(self._evaluator.heuristic(module, EXTRA))
         except CompileFailed:
@@ -97,14 +104,14 @@ class Rollouts:
                 except DidNotDecide:
                     raise
                 except CompileFailed:
-                    return self.baseline[modules[i].name]
+                    return self.baseline(modules[i])
 
             workers = self._evaluator.workers
             for i, made in zip(
                 missing, for_each(missing, work, len(workers), workers), strict=True
             ):
                 found[i] = made
-                known = self._known[modules[i].name]
+                known = self._known[modules[i].bitcode]
                 known.append(made)
                 # The baseline stays.
                 del known[1 : len(known) - _REMEMBERED + 1]
@@ -118,7 +125,7 @@ class Rollouts:
             tried = [
                 (i, known[-back])
                 for i in waiting
-                if len(known := self._known[modules[i].name]) >= back
+                if len(known := self._known[modules[i].bitcode]) >= back
             ]
             if not tried:
                 break
@@ -138,12 +145,12 @@ class Rollouts:
     def _runner(self, network: Network) -> str:
         """The library is compiled once; each network is a file of weights."""
         made = generate(network.as_onnx(), "Policy", weights="file")
-        if self._library is None:
-            self._library = self._folder / "Policy.so"
-            self._library.write_bytes(build_so(made))
-        file = self._folder / "Policy.weights"
+        if self._files is None:
+            self._files = Scratch("cbridge-rollouts-")
+            (self._files.path / "Policy.so").write_bytes(build_so(made))
+        library, file = (self._files.path / f"Policy.{each}" for each in ("so", "weights"))
         file.write_bytes(weights_file(made.description, made.weights))
-        return f"native:{quote(str(self._library))}?weights={quote(str(file))}"
+        return f"native:{quote(str(library))}?weights={quote(str(file))}"
 
 
 def saving(trajectories: Sequence[Trajectory], baselines: Sequence[Trajectory]) -> float:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -18,6 +19,32 @@ from ._network import Network, Vector
 
 # How long a compiler waits for a decision.
 _TIMEOUT = "60s"
+# How improbable either decision can be.
+_LEAST = 0.002
+# Beyond these, temperatures tell no decisions apart, or all.
+_COLDEST, _HOTTEST = 0.005, 50.0
+
+
+def likelihood(scores: Vector, temperature: float) -> Vector:
+    """How probable inlining is. Where it is warmer, decisions that the network is less sure of are
+    drawn otherwise more often."""
+    # Far from 0 nothing changes any more, and exponentials would overflow.
+    near = np.clip(scores / temperature, -50, 50)
+    found: Vector = np.clip(1 / (1 + np.exp(-near)), _LEAST, 1 - _LEAST)
+    return found
+
+
+def temperature_for(scores: Vector, share: float) -> float:
+    """At which about this share of decisions is drawn against the network's choice."""
+    low, high = np.log(_COLDEST), np.log(_HOTTEST)
+    for _ in range(30):
+        middle = (low + high) / 2
+        against = likelihood(-np.abs(scores), float(np.exp(middle)))
+        if len(scores) and against.mean() > share:
+            high = middle
+        else:
+            low = middle
+    return float(np.exp(low))
 
 
 @dataclass
@@ -51,12 +78,15 @@ class _Episode:
 class Sampler:
     """Answers compilers over shared memory."""
 
-    def __init__(self, evaluator: Evaluator, least: float = 0.02) -> None:
-        """`least`: how improbable either decision can be."""
-        self._evaluator, self._least = evaluator, least
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
 
     def run(
-        self, network: Network, modules: Sequence[Module], seed: Sequence[int]
+        self,
+        network: Network,
+        modules: Sequence[Module],
+        seed: Sequence[int],
+        temperature: float = 1.0,
     ) -> list[Sample | None]:
         """A sample of each module; None if its compile failed. Draws depend on the seed and the
         place of the module alone, not on which compiler is faster."""
@@ -65,7 +95,8 @@ class Sampler:
         free = list(range(jobs))
         lock = threading.Lock()
         with CompilerPool(jobs) as pool:
-            server = threading.Thread(target=self._serve, args=(pool, network, episodes))
+            answer = partial(_decide, network, temperature)
+            server = threading.Thread(target=_serve, args=(pool, answer, episodes))
             server.start()
 
             def work(place: int) -> Sample | None:
@@ -91,29 +122,35 @@ class Sampler:
                 pool.close()
                 server.join()
 
-    def _serve(self, pool: CompilerPool, network: Network, episodes: dict[int, _Episode]) -> None:
-        for batch in pool:
-            if not len(batch):
-                continue
-            rows = np.stack([batch[name][:, 0].astype(np.float32) for name in FEATURES], axis=1)
-            callers, callees = batch[CALLER], batch[CALLEE]
-            answers = np.zeros((len(batch), 1), np.int64)
-            for i, worker in enumerate(batch.workers):
-                answers[i, 0] = self._decide(
-                    network, episodes[int(worker)], rows[i], (callers[i][0], callees[i][0])
-                )
-            batch.reply({"inlining_decision": answers})
 
-    def _decide(self, network: Network, episode: _Episode, row: Vector, pair: Pair) -> int:
-        score = network.score_of_one(row)
-        likely = float(np.clip(1 / (1 + np.exp(-score)), self._least, 1 - self._least))
-        decision = int(episode.chance.random() < likely)
-        episode.rows.append(row)
-        episode.pairs.append(pair)
-        episode.scores.append(score)
-        episode.likely.append(likely)
-        episode.decisions.append(decision)
-        return decision
+_Answer = Callable[[_Episode, Vector, Pair], int]
+
+
+def _serve(pool: CompilerPool, answer: _Answer, episodes: dict[int, _Episode]) -> None:
+    for batch in pool:
+        if not len(batch):
+            continue
+        rows = np.stack([batch[name][:, 0].astype(np.float32) for name in FEATURES], axis=1)
+        callers, callees = batch[CALLER], batch[CALLEE]
+        answers = np.zeros((len(batch), 1), np.int64)
+        for i, worker in enumerate(batch.workers):
+            pair = (callers[i][0], callees[i][0])
+            answers[i, 0] = answer(episodes[int(worker)], rows[i], pair)
+        batch.reply({"inlining_decision": answers})
+
+
+def _decide(
+    network: Network, temperature: float, episode: _Episode, row: Vector, pair: Pair
+) -> int:
+    score = network.score_of_one(row)
+    likely = float(likelihood(np.array([score], np.float32), temperature)[0])
+    decision = int(episode.chance.random() < likely)
+    episode.rows.append(row)
+    episode.pairs.append(pair)
+    episode.scores.append(score)
+    episode.likely.append(likely)
+    episode.decisions.append(decision)
+    return decision
 
 
 def _sample(episode: _Episode, compiled: Compiled) -> Sample:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from ._imitation import Examples, imitate
 from ._network import Network
 from ._ppo import Ppo
 from ._rollout import Rollouts, saving
-from ._sampling import Sampler
+from ._sampling import Sampler, temperature_for
 
 METHODS = ("ppo", "es")
 # Of the streams of random numbers, so that none is another's.
@@ -29,11 +29,14 @@ _BATCHES, _DRAWS, _WEIGHTS, _SHOWN = range(4)
 _MOST_SHOWN = 150
 # Of a step's network in the average.
 _SHARE = 0.2
+# Of decisions that `ppo` tries otherwise. A network that has become sure of all it decides would
+# try nothing, and what it learned from then on would be noise.
+_EXPLORED = 0.06
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All that a result depends on, beside the corpora."""
+    """All that a result depends on, beside what it is given."""
 
     method: str = "ppo"
     steps: int = 100
@@ -56,6 +59,10 @@ Report = Callable[[State, bool], None]
 """Called after each step, and told whether it was validated."""
 
 
+def plural(count: int) -> str:
+    return "" if count == 1 else "s"
+
+
 class Training:
     def __init__(
         self,
@@ -67,16 +74,33 @@ class Training:
         *,
         start: Network | None = None,
         search: Path | None = None,
+        inputs: Mapping[str, str] | None = None,
     ) -> None:
+        """`inputs`: digests of the corpora, `start` and `search`, by option."""
         self._plan, self._folder = plan, folder
         self._start, self._search = start, search
+        self._signed, self._inputs = asdict(plan), inputs
+        del self._signed["steps"]  # more may follow
+        # Before anything is compiled: it may be refused.
+        self._state = _checkpoint.load(folder, self._signed, inputs)
         self._rollouts = Rollouts(evaluator, [*training, *validation])
-        known = self._rollouts.baseline
+        known = self._rollouts
         # A module without a question is the same for every policy.
-        self._training = [m for m in training if m.name in known and len(known[m.name].decisions)]
-        self._validation = [m for m in validation if m.name in known]
+        self._training = [m for m in training if m in known and len(known.baseline(m).decisions)]
+        self._validation = [m for m in validation if m in known]
         if not self._training:
             raise ModelError("no module of the corpus has a call to decide on")
+        if not any(len(known.baseline(m).decisions) for m in self._validation):
+            # All policies would be the same there, and the first be called the best.
+            what = "has a call to decide on" if self._validation else "can be compiled"
+            raise ModelError(f"no validation module {what}")
+        modules = len(training) + len(validation) - len(self.failed)
+        if self._state is not None and self._state.modules != modules:
+            raise ModelError(
+                f"{folder}: its checkpoint is of {self._state.modules} modules that could be "
+                f"compiled, now {modules} can"
+            )
+        self._modules = modules
         self._sampler = Sampler(evaluator)
         chosen = self._chance(_SHOWN).permutation(len(self._training))[:_MOST_SHOWN]
         self._shown = [self._training[i] for i in sorted(chosen)]
@@ -85,33 +109,55 @@ class Training:
         self._rollouts.close()
 
     @property
-    def shown(self) -> str:
-        """The modules of the learning curve."""
-        return f"{len(self._validation)} validation and {len(self._shown)} training modules"
+    def begun(self) -> int | None:
+        """The step that it goes on from, if there is a checkpoint."""
+        return None if self._state is None else self._state.step
 
     @property
-    def failed(self) -> list[str]:
+    def shown(self) -> str:
+        """The modules of the learning curve."""
+        training = len(self._shown)
+        return (
+            f"{len(self._validation)} validation and {training} training module{plural(training)}"
+        )
+
+    @property
+    def validated(self) -> str:
+        """The modules by which the best is chosen."""
+        count = len(self._validation)
+        return f"{count} validation module{plural(count)}"
+
+    @property
+    def failed(self) -> list[Module]:
         """Modules that cannot be compiled."""
         return self._rollouts.failed
 
     def run(self, report: Report) -> State:
-        """Trains to the end, from the latest checkpoint if there is one."""
-        signed = {**asdict(self._plan), "modules": len(self._training)}
-        state = _checkpoint.load(self._folder, signed)
+        """Trains to the end, from the latest checkpoint if there is one. Nothing before the last
+        step depends on how many there are."""
+        state = self._state
         if state is None:
             network = self._warm_start()
-            state = State(network, network, network, network)
+            state = State(network, network, network, network, modules=self._modules)
             self._validate(state)
-            _checkpoint.save(self._folder, signed, state)
-        report(state, True)
+            self._save(state)
+        report(state, state.history[-1].step == state.step)
         while state.step < self._plan.steps and not self._is_stuck(state):
             self._step(state)
-            due = state.step % self._plan.every == 0 or state.step == self._plan.steps
+            due = state.step % self._plan.every == 0
             if due:
                 self._validate(state)
-            _checkpoint.save(self._folder, signed, state)
+            self._save(state)
             report(state, due)
+        if state.step == self._plan.steps and state.history[-1].step != state.step:
+            # No checkpoint has this validation: with more steps there would be none here.
+            state = replace(state, history=[*state.history])
+            self._validate(state)
+            report(state, True)
         return state
+
+    def _save(self, state: State) -> None:
+        _checkpoint.save(self._folder, self._signed, state, self._inputs)
 
     def learned(self, state: State) -> Comparison | None:
         """The best network against that before the first step, by code of validation modules."""
@@ -132,7 +178,7 @@ class Training:
     def _examples(self) -> Examples:
         if self._search is not None:
             return _examples.of_search(self._search)
-        return _examples.of_heuristic(self._rollouts.baseline[m.name] for m in self._training)
+        return _examples.of_heuristic(self._rollouts.baseline(m) for m in self._training)
 
     def _chance(self, *stream: int) -> np.random.Generator:
         return np.random.default_rng([self._plan.seed, *stream])
@@ -150,7 +196,7 @@ class Training:
         state.step += 1
 
     def _evolve(self, state: State, modules: Sequence[Module]) -> None:
-        usual = [self._rollouts.baseline[module.name] for module in modules]
+        usual = [self._rollouts.baseline(module) for module in modules]
         search = Evolution(
             state.network,
             self._plan.seed,
@@ -164,11 +210,12 @@ class Training:
 
     def _explore(self, state: State, modules: Sequence[Module]) -> None:
         usual = self._rollouts.run(state.network, modules)
+        scores = [state.network.scores(state.network.standardized(each.rows)) for each in usual]
+        temperature = temperature_for(np.concatenate(scores), _EXPLORED)
         seed = (self._plan.seed, _DRAWS, state.step)
+        drawn = self._sampler.run(state.network, modules, seed, temperature)
         samples, worth = [], []
-        for sample, before in zip(
-            self._sampler.run(state.network, modules, seed), usual, strict=True
-        ):
+        for sample, before in zip(drawn, usual, strict=True):
             if sample is not None and len(sample.decisions):
                 samples.append(sample)
                 worth.append(credit(sample, before.evaluation.compiled.functions))
@@ -188,7 +235,7 @@ class Training:
         state.history.append(point)
 
     def _saving(self, network: Network, modules: Sequence[Module]) -> float:
-        usual = [self._rollouts.baseline[module.name] for module in modules]
+        usual = [self._rollouts.baseline(module) for module in modules]
         return saving(self._rollouts.run(network, modules), usual)
 
     def _is_stuck(self, state: State) -> bool:
