@@ -306,6 +306,15 @@ Status Peer::Server::wait(Deadline Until) {
   }
 }
 
+/// The oldest that there is, or null. A compiler that has left meanwhile has
+/// taken its question along: the end of its episode follows.
+Peer::Server::Answer Peer::Server::take() {
+  while (!Found.empty())
+    if (Answer A = Found.pop(); A->done() || asker(*A))
+      return A;
+  return nullptr;
+}
+
 Expected<Peer::Server::Answer> Peer::Server::next(Deadline Until) {
   if (latestAsker())
     return Status::error(StatusCode::InvalidArgument,
@@ -313,9 +322,9 @@ Expected<Peer::Server::Answer> Peer::Server::next(Deadline Until) {
   if (Found.empty())
     if (Status S = wait(Until); !S)
       return S;
-  if (Found.empty())
+  Answer A = take();
+  if (!A)
     return noRequest();
-  Answer A = Found.pop();
   Latest = A->done() ? nullptr : A.get();
   LatestSerial = A->serial();
   return A;
@@ -337,8 +346,12 @@ Peer::Server::nextBatch(Deadline Until, size_t Most,
       break;
     }
   size_t Before = To.size();
-  while (!Found.empty() && (!Most || To.size() - Before < Most))
-    To.push_back(Found.pop());
+  while (!Most || To.size() - Before < Most) {
+    Answer A = take();
+    if (!A)
+      break;
+    To.push_back(std::move(A));
+  }
   return To.size() == Before ? noRequest() : Status();
 }
 

@@ -110,6 +110,7 @@ private:
   Status lookAtFiles(Deadline Until);
   Status accept(Site &At, size_t Index);
   void push(Answer A);
+  Answer take();
   void collect(Session &S);
   bool accepts(const Site &At) const;
   void removeFinished();

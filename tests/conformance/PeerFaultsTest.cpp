@@ -245,6 +245,43 @@ TEST_P(PeerFaultsTest, WhoLeavesWhileTheModelThinksIsNoticed) {
   expectServes();
 }
 
+TEST_P(PeerFaultsTest, AQuestionGoesWithItsCompiler) {
+  if (Channel.OneSessionAtATime)
+    GTEST_SKIP() << "nobody else has a question";
+  greet();
+  std::unique_ptr<RawEnd> Other = std::move(Compiler);
+  FrameHeader OthersHeader = Header;
+  greet();
+  request(5);
+  std::swap(Compiler, Other);
+  std::swap(Header, OthersHeader);
+  request(6);
+  // One is answered; the other's question waits in the peer.
+  std::vector<std::shared_ptr<const Request>> Came;
+  ASSERT_TRUE(P->nextBatch(soon(), Came, 1).ok());
+  ASSERT_EQ(Came.size(), 1u);
+  ASSERT_TRUE(P->reply(*Came[0]).ok());
+  int64_t Left = asked(*Came[0]) == 5 ? 6 : 5;
+  (Left == 6 ? Compiler : Other).reset();
+  // By then a peer looks for those who have left.
+  std::this_thread::sleep_for(milliseconds(150));
+  Came.clear();
+  for (Deadline Until = soon(); Came.empty() || !Came.back()->done();) {
+    ASSERT_FALSE(Until.passed());
+    (void)P->nextBatch(Until, Came, 1);
+    if (!Came.back()->done()) { // it was not noticed yet
+      ASSERT_TRUE(P->awaitsReply(*Came.back()));
+      (void)P->reply(*Came.back());
+    }
+  }
+  EXPECT_EQ(asked(*Came.back()), Left);
+  EXPECT_TRUE(Came.back()->truncated());
+  Compiler.reset();
+  Other.reset();
+  settle(2);
+  expectServes();
+}
+
 TEST_P(PeerFaultsTest, QuestionsOutliveTheirSession) {
   std::vector<std::shared_ptr<const Request>> Kept;
   for (int64_t Session = 0; Session < 3; ++Session) {
