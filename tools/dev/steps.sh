@@ -11,12 +11,17 @@ seconds_since() { # START (an EPOCHREALTIME) -> seconds with one decimal
   awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }'
 }
 
+file_name() { # LABEL -> a name for its files; that of many packages is longer than files may have
+  local name=${1//[^A-Za-z0-9_.-]/-}
+  printf '%s' "${name:0:100}"
+}
+
 # step LABEL COMMAND...  Never call it in a condition: bash would switch off -e inside COMMAND.
 step() {
   local label=$1 start=$EPOCHREALTIME status
   shift
   mkdir -p "$LOG_DIR"
-  STEP_LOG=$LOG_DIR/${label//[^A-Za-z0-9_.-]/-}.log
+  STEP_LOG=$LOG_DIR/$(file_name "$label").log
   if [[ -t 1 ]]; then printf '[   ... ] %s' "$label"; fi
   set +e
   (
@@ -47,7 +52,7 @@ show() { # REGEX
 step_once() {
   local label=$1 key=$2 failures=${#FAILED[@]} stamp
   shift 2
-  stamp=$STAMP_DIR/${label//[^A-Za-z0-9_.-]/-}
+  stamp=$STAMP_DIR/$(file_name "$label")
   if [[ -f $stamp && $(<"$stamp") == "$key" ]]; then
     printf '[%6ss] %s (unchanged)\n' 0.0 "$label"
     return
