@@ -67,6 +67,29 @@ def test_control_c_while_lingering(start, until, temporary, compiler_process, go
     assert list(temporary.iterdir()) == []
 
 
+KILLED = """
+import sys
+from compiler_bridge import CompilerPool
+pool = CompilerPool(1, scheme=sys.argv[1])
+print("ready", flush=True)
+pool.next()
+"""
+
+
+def test_the_next_pool_removes_what_a_killed_one_left(channel, start, temporary):
+    killed = start(KILLED, channel)
+    assert killed.line() == "ready"
+    killed.kill()
+    killed.end()
+    assert len(list(temporary.iterdir())) == 1
+    following = start(KILLED, channel)
+    assert following.line() == "ready"
+    assert len(list(temporary.iterdir())) == 1
+    following.interrupt()
+    following.finish()
+    assert list(temporary.iterdir()) == []
+
+
 FORKING = """
 import multiprocessing, os, sys
 from compiler_bridge import CompilerPool

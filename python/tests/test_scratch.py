@@ -41,6 +41,18 @@ def test_a_folder_until_it_is_closed(tmp_path):
     other.close()
 
 
+def test_a_forked_copy_leaves_it(tmp_path):
+    made = Scratch("cbridge-x-", str(tmp_path))
+    copy = os.fork()
+    if copy == 0:
+        made.close()
+        os._exit(0)
+    assert os.waitpid(copy, 0)[1] == 0
+    assert made.path.exists()
+    made.close()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_next_one_removes_what_is_left(tmp_path, left):
     Scratch("cbridge-y-", str(tmp_path)).close()
     assert left.exists()

@@ -14,13 +14,15 @@ from pathlib import Path
 class Scratch:
     """A new folder, `PREFIX<process id>-<anything>`, in `place` or where temporary files are.
 
-    `close` removes it. What a process of this user that was killed has left is removed by the next
-    that makes one with the same prefix at the same place."""
+    `close` removes it, but not in a forked copy of the process. What a process of this user that
+    was killed has left is removed by the next that makes one with the same prefix at the same
+    place."""
 
     def __init__(self, prefix: str, place: str | None = None) -> None:
         where = Path(place or tempfile.gettempdir())
         _sweep(where, prefix)
-        self.path = Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-", dir=where))
+        self._owner = os.getpid()
+        self.path = Path(tempfile.mkdtemp(prefix=f"{prefix}{self._owner}-", dir=where))
         # A container that shares the place does not see our process: it sees this lock.
         self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         with contextlib.suppress(OSError):  # some file systems have none
@@ -29,7 +31,8 @@ class Scratch:
     def close(self) -> None:
         if self._lock < 0:
             return
-        shutil.rmtree(self.path, ignore_errors=True)
+        if os.getpid() == self._owner:
+            shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
         self._lock = -1
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -13,14 +10,9 @@ from urllib.parse import quote
 from . import _core
 from ._closing import Served
 from ._core import Batch
+from ._scratch import Scratch
 from .compiler import serving
 from .spec import TensorSpec, raw_specs
-
-
-def _remove(folder: str, owner: int) -> None:
-    """A forked worker's copy of a pool leaves the folder alone."""
-    if os.getpid() == owner:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 class CompilerPool(Served):
@@ -65,9 +57,9 @@ class CompilerPool(Served):
         if isinstance(workers, int):
             if workers < 1:
                 raise ValueError(f"a pool needs workers, not {workers}")
-            folder = tempfile.mkdtemp(prefix="cbridge-pool-")
-            self._remove_directory = weakref.finalize(self, _remove, folder, os.getpid())
-            workers = [f"{scheme}:{quote(folder)}/{i}" for i in range(workers)]
+            folder = Scratch("cbridge-pool-")
+            self._remove_directory = weakref.finalize(self, folder.close)
+            workers = [f"{scheme}:{quote(str(folder.path))}/{i}" for i in range(workers)]
         elif not workers:
             raise ValueError("a pool needs addresses")
         self._linger = linger

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
-import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +15,7 @@ from numpy.typing import NDArray
 
 from .._compile_worker import Compiled, CompileWorker
 from .._core import Request
+from .._scratch import Scratch, in_memory
 from ..corpus import Corpus, Module
 from ..errors import BridgeError
 from ..spec import TensorSpec
@@ -284,15 +282,7 @@ class CompileEnv(gymnasium.Env[Observation, np.int64]):
     def _scratch(self) -> Path:
         """A folder of its own, in memory if there is room for files."""
         if self._folder is None:
-            shared = "/dev/shm"
-            place = shared if os.access(shared, os.W_OK) else None
-            self._folder = Path(tempfile.mkdtemp(prefix="cbridge-env-", dir=place))
-            self._remove_folder = weakref.finalize(self, _remove, self._folder, os.getpid())
+            made = Scratch("cbridge-env-", in_memory())
+            self._folder = made.path
+            self._remove_folder = weakref.finalize(self, made.close)
         return self._folder
-
-
-def _remove(folder: Path, owner: int) -> None:
-    """A forked copy of an environment leaves the folder alone."""
-    if os.getpid() == owner:
-        with contextlib.suppress(OSError):
-            shutil.rmtree(folder)
