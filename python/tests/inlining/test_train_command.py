@@ -184,6 +184,14 @@ def test_other_corpora_do_not_go_on(train, modules, tmp_path, capsys):
     assert "was made with another --validation" in capsys.readouterr().err
 
 
+def same_everywhere(file, score):
+    """A policy that inlines all calls, or none."""
+    zeros = np.zeros(len(FEATURES), np.float32)
+    layers = ((np.zeros((len(FEATURES), 1), np.float32), np.full(1, score, np.float32)),)
+    onnx.save(Network(zeros, zeros, layers).as_onnx(), file)
+    return file
+
+
 def test_a_policy_that_is_worse_than_llvm_is_told_as_such(train, modules, tmp_path, capsys):
     """One that inlines all calls, where LLVM thinks that this is too much."""
     corpus = tmp_path / "corpus"
@@ -191,10 +199,7 @@ def test_a_policy_that_is_worse_than_llvm_is_told_as_such(train, modules, tmp_pa
     for name in NAMES:
         with open(corpus / f"{name}.cmd", "ab") as file:
             file.write(b"\0-mllvm\0-inline-threshold=0")
-    zeros = np.zeros(len(FEATURES), np.float32)
-    layers = ((np.zeros((len(FEATURES), 1), np.float32), np.full(1, 5, np.float32)),)
-    always = tmp_path / "always.onnx"
-    onnx.save(Network(zeros, zeros, layers).as_onnx(), always)
+    always = same_everywhere(tmp_path / "always.onnx", 5)
     words = ["--corpus", str(corpus), "--from", str(always), "--method", "es", "--steps", "1"]
     status, _ = train("policy", *words)
     told = capsys.readouterr()
@@ -202,6 +207,19 @@ def test_a_policy_that_is_worse_than_llvm_is_told_as_such(train, modules, tmp_pa
     line = told.err.splitlines()[-1]
     assert line.startswith("cbridge: this policy makes the validation modules larger than LLVM's")
     assert ": text +" in line
+
+
+def test_a_policy_that_does_not_decide_ends_it(train, monkeypatch, tmp_path, capsys):
+    never = same_everywhere(tmp_path / "never.onnx", -5)
+    monkeypatch.setattr(
+        "compiler_bridge.training._rollout.Rollouts._runner", lambda *_: "native:/nowhere.so"
+    )
+    status, output = train("policy", "--from", str(never))
+    assert status == 2
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert line.startswith("cbridge: pack")
+    assert "/nowhere.so" in line
+    assert not output.exists()
 
 
 def test_validation_modules_must_count(train, modules, tmp_path, capsys):

@@ -14,7 +14,7 @@ from .._workers import cores
 from ..corpus import Corpus, CorpusError, Module
 from ..errors import BridgeError
 from ..export import ModelError, _model
-from ..inlining._evaluate import Evaluator
+from ..inlining._evaluate import CompileFailed, Evaluator
 from ..training import _checkpoint
 from ..training._curve import curve
 from ..training._events import Events
@@ -157,7 +157,7 @@ def _inline(arguments: argparse.Namespace) -> int:
     try:
         with interrupted_by_sigterm():
             _train(arguments)
-    except (BridgeError, CorpusError, PluginMissing, WorkerError) as error:
+    except (BridgeError, CompileFailed, CorpusError, PluginMissing, WorkerError) as error:
         print(f"cbridge: {error}", file=sys.stderr)
         return TROUBLE
     except KeyboardInterrupt:
