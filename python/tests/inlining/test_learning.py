@@ -74,13 +74,14 @@ def test_evolution_climbs(rows):
     np.testing.assert_array_equal(other.network.parameters(), search.network.parameters())
 
 
-def sample(network, rows, decisions, pairs=(), functions=None):
+def sample(network, rows, decisions, pairs=(), functions=None, temperature=None):
     scores = network.scores(network.standardized(rows))
+    likely = np.full(len(rows), 0.5, np.float32)
     return Sample(
         rows,
         list(pairs),
         scores,
-        np.full(len(rows), 0.5, np.float32),
+        likelihood(scores, temperature) if temperature else likely,
         decisions,
         Compiled(functions=functions or {}),
     )
@@ -96,6 +97,20 @@ def test_ppo_makes_more_probable_what_was_good(rows):
         saved = np.where(drawn.decisions == rule(rows), 20, -20) * drawn.explored
         network = Ppo().update(network, [drawn], [saved.astype(np.float32)], step)
     assert right(network, rows) > max(start + 0.15, 0.75)
+
+
+@pytest.mark.parametrize("temperature", [0.2, 1, 4])
+def test_ppo_learns_from_what_was_good_however_warm(rows, temperature):
+    pytest.importorskip("torch")
+    network = Network.fresh(rows, (16, 8), 1)
+    drawn = sample(network, rows, 1 - network.decisions(rows), temperature=temperature)
+    # Where cold draws make decisions far less probable than the network does.
+    unsure = (np.abs(drawn.scores) > 0.3) & (np.abs(drawn.scores) < 1)
+    saved = np.where(unsure, 20, 0).astype(np.float32)
+    learned = Ppo(steady=0).update(network, [drawn], [saved], 0)
+    towards = np.where(drawn.decisions == 1, 1, -1)
+    moved = towards * (learned.scores(learned.standardized(rows)) - drawn.scores)
+    assert moved[unsure].mean() > 0.01
 
 
 def test_a_share_of_decisions_is_tried_otherwise(rows):

@@ -50,9 +50,12 @@ class Ppo:
 
         inputs, advantage, before = tensor(rows), tensor(worth), tensor(scores)
         is_explored, inlined = tensor(explored), tensor(taken)
-        # Of the draws, not of the network: what was drawn only because draws were warm, and turned
-        # out badly, is beyond the clip and moves nothing. It is improbable as it is.
-        old = tensor(np.where(taken == 1, likely, 1 - likely))
+        # Of the draws, if they made it more probable than the network does: what was drawn only
+        # because draws were warm, and turned out badly, is beyond the clip and moves nothing. It is
+        # improbable as it is. Where draws were cold, what turned out well would be beyond it.
+        drawn = np.where(taken == 1, likely, 1 - likely)
+        own = 1 / (1 + np.exp(np.clip(np.where(taken == 1, -scores, scores), -50, 50)))
+        old = tensor(np.maximum(drawn, own))
         net = as_torch(network).to(self.device)
         optimizer = torch.optim.Adam(net.parameters(), lr=self.rate / (1 + step / _HALF))
         for _ in range(self.epochs):
