@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from compiler_bridge.corpus import Corpus
-from compiler_bridge.inlining._evaluate import Evaluator
+from compiler_bridge.inlining._evaluate import DidNotDecide, Evaluator
 from compiler_bridge.training._features import FEATURES
 from compiler_bridge.training._network import Network
 from compiler_bridge.training._rollout import Rollouts
+from compiler_bridge.training._sampling import Sampler
 
 from .conftest import NAMES
 
@@ -46,3 +47,22 @@ def test_modules_of_one_name_are_two(modules, evaluator, never, tmp_path):
         assert rollouts.compiles == 2
     finally:
         rollouts.close()
+
+
+def test_what_ends_the_serving_ends_the_sampling(modules, evaluator, never, monkeypatch):
+    def breaks(*_):
+        raise ValueError("broken")
+
+    monkeypatch.setattr("compiler_bridge.training._sampling._TIMEOUT", "1000s")
+    monkeypatch.setattr("compiler_bridge.training._sampling._decide", breaks)
+    with pytest.raises(ValueError, match="broken"):
+        Sampler(evaluator).run(never, Corpus.open(modules).modules, [1])
+
+
+def test_samples_that_nobody_has_drawn_are_none(modules, evaluator, never, monkeypatch):
+    """LLVM's heuristic decided in place of the sampler."""
+    monkeypatch.setattr(
+        Evaluator, "asked_at", lambda self, module, *_: self.runner(module, "native:/nowhere.so")
+    )
+    with pytest.raises(DidNotDecide, match=r"nowhere\.so"):
+        Sampler(evaluator).run(never, Corpus.open(modules).modules, [1])

@@ -12,7 +12,7 @@ import numpy as np
 from .._compile_worker import Compiled
 from .._workers import for_each
 from ..corpus import Module
-from ..inlining._evaluate import CALLEE, CALLER, CompileFailed, Evaluator, Pair
+from ..inlining._evaluate import CALLEE, CALLER, CompileFailed, DidNotDecide, Evaluator, Pair
 from ..pool import CompilerPool
 from ._features import EXTRA, FEATURES, Matrix
 from ._network import Network, Vector
@@ -94,9 +94,18 @@ class Sampler:
         episodes: dict[int, _Episode] = {}
         free = list(range(jobs))
         lock = threading.Lock()
+        failures: list[Exception] = []
         with CompilerPool(jobs) as pool:
             answer = partial(_decide, network, temperature)
-            server = threading.Thread(target=_serve, args=(pool, answer, episodes))
+
+            def serve() -> None:
+                try:
+                    _serve(pool, answer, episodes)
+                except Exception as error:
+                    failures.append(error)
+                    pool.close()  # so that no compiler waits for an answer
+
+            server = threading.Thread(target=serve)
             server.start()
 
             def work(place: int) -> Sample | None:
@@ -108,6 +117,8 @@ class Sampler:
                     compiled = self._evaluator.asked_at(
                         modules[place], f"{address}?timeout={_TIMEOUT}", (*EXTRA, CALLER, CALLEE)
                     )
+                except DidNotDecide:
+                    raise
                 except CompileFailed:
                     return None
                 finally:
@@ -117,10 +128,16 @@ class Sampler:
 
             try:
                 places = list(range(len(modules)))
-                return list(for_each(places, work, jobs, self._evaluator.workers))
+                found = list(for_each(places, work, jobs, self._evaluator.workers))
+            except DidNotDecide:
+                if not failures:
+                    raise
             finally:
                 pool.close()
                 server.join()
+        if failures:
+            raise failures[0]
+        return found
 
 
 _Answer = Callable[[_Episode, Vector, Pair], int]
