@@ -269,6 +269,7 @@ TEST_P(PeerFaultsTest, AQuestionGoesWithItsCompiler) {
   for (Deadline Until = soon(); Came.empty() || !Came.back()->done();) {
     ASSERT_FALSE(Until.passed());
     (void)P->nextBatch(Until, Came, 1);
+    ASSERT_FALSE(Came.empty());
     if (!Came.back()->done()) { // it was not noticed yet
       ASSERT_TRUE(P->awaitsReply(*Came.back()));
       (void)P->reply(*Came.back());
