@@ -10,10 +10,7 @@ check_tidy() {
   ninja -C build/dev build.ninja # configures again if a CMakeLists.txt changed
   ninja -C build/dev -t targets all | sed -nE 's/^(.*\.h): CUSTOM_COMMAND$/\1/p' |
     xargs -r ninja -C build/dev # headers that tools write
-  # A finding in a header is reported once per file that includes it: show it once.
-  run-clang-tidy-19 -p build/dev -j "$JOBS" -quiet -extra-arg=-Wno-unknown-warning-option \
-    "$PWD/(src|compilers|tests|examples|bench|tools)/" 2>&1 |
-    awk '/warnings? generated|^\[[ 0-9]+\/|^Running|^$/ { next } !seen[$0]++'
+  .venv/bin/python tools/dev/tidy.py build/dev "$JOBS"
 }
 
 check_shell() {
@@ -34,8 +31,8 @@ cmd_lint() {
   need_onnxruntime_headers
   KEEP_GOING=true
   step "clang-format" check_format
-  step_once "clang-tidy" "$(hash_of .clang-tidy CMakeLists.txt CMakePresets.json cmake compilers include src tests examples bench tools)" \
-    check_tidy
+  step "clang-tidy" check_tidy
+  show "sources, "
   step "ruff check" .venv/bin/ruff check .
   step "ruff format" .venv/bin/ruff format --check .
   step "mypy" .venv/bin/mypy
