@@ -151,14 +151,18 @@ def test_steps_can_be_added(train, tmp_path, capsys):
     assert checkpoint("added")[1] == 3
 
 
-def test_one_seed_gives_one_policy(train, tmp_path):
-    (tmp_path / "again").mkdir()
+@pytest.mark.parametrize("method", ["ppo", "es"])
+def test_one_seed_gives_one_policy(train, tmp_path, method):
+    """With any number of workers."""
     files = []
-    for place in ("policy", "again/policy"):
-        status, output = train(place, "--method", "es", "--steps", "2", "--seed", "5")
+    for jobs in ("1", "3", "3"):
+        place = f"{len(files)}/policy"
+        (tmp_path / place).parent.mkdir()
+        words = ["--method", method, "--steps", "2", "--seed", "5", "-j", jobs]
+        status, output = train(place, *words)
         assert status == 0
         files.append(output.read_bytes())
-    assert files[0] == files[1]
+    assert files[0] == files[1] == files[2]
 
 
 def test_another_plan_does_not_go_on(train, capsys):

@@ -96,9 +96,9 @@ class Rollouts:
         missing = [i for i, each in enumerate(found) if each is None]
         if missing:
             runner = self._runner(network)
+            self.compiles += len(missing)
 
             def work(i: int) -> Trajectory:
-                self.compiles += 1
                 try:
                     return Trajectory.of(self._evaluator.recorded(modules[i], runner, EXTRA))
                 except DidNotDecide:
