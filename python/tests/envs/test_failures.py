@@ -28,8 +28,8 @@ def first_legal(info):
     return int(info["action_mask"].argmax())
 
 
-def until_it_fails(env, info):
-    """Steps after something was done to the compiler, which may have asked before that."""
+def until_it_ends(env, info):
+    """The last step; a compiler to which something was done may have asked before that."""
     for _ in range(100):
         step = env.step(first_legal(info))
         if step[2] or step[3]:
@@ -67,7 +67,7 @@ def test_a_compiler_that_hangs(make, kind, compiler_of, until):
     compiler = compiler_of(env)
     os.kill(compiler, signal.SIGSTOP)
     env._episode._left = 0.2  # of the 100 s
-    check_truncated(until_it_fails(env, first[1]), "took longer than 100 s")
+    check_truncated(until_it_ends(env, first[1]), "took longer than 100 s")
     until(lambda: not is_there(compiler), "it still hangs")
     assert data_equivalence(first, env.reset(options={"module": NODE}), exact=True)
 
@@ -76,7 +76,7 @@ def test_a_worker_that_is_killed(make, kind):
     env = make(kind)
     first = env.reset(options={"module": NODE})
     os.kill(worker_of(env), signal.SIGKILL)
-    check_truncated(until_it_fails(env, first[1]), "the compile worker ended")
+    check_truncated(until_it_ends(env, first[1]), "the compile worker ended")
     assert data_equivalence(first, env.reset(options={"module": NODE}), exact=True)
 
 
@@ -86,6 +86,18 @@ def test_a_worker_that_dies_between_episodes(make, kind):
     env.step(first_legal(first[1]))
     os.kill(worker_of(env), signal.SIGKILL)
     assert data_equivalence(first, env.reset(options={"module": NODE}), exact=True)
+
+
+@pytest.mark.parametrize("who", ["compiler", "worker"])
+def test_another_episode_after_a_death_that_nobody_has_seen(make, kind, who, compiler_of, until):
+    env = make(kind)
+    first = env.reset(options={"module": NODE})
+    os.kill(compiler_of(env) if who == "compiler" else worker_of(env), signal.SIGKILL)
+    if kind == "Evict":
+        until(lambda: not env._episode._thread.is_alive())
+    assert data_equivalence(first, env.reset(options={"module": NODE}), exact=True)
+    *_, terminated, truncated, _ = until_it_ends(env, first[1])
+    assert (terminated, truncated) == (True, False)
 
 
 def test_a_compile_that_takes_too_long_to_ask(make, kind):

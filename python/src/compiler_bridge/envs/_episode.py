@@ -35,7 +35,7 @@ class Episode:
         self._failure = ""
         self._compiled = Compiled(failure="was not compiled")
         self._error: BaseException | None = None
-        self.stopped = False
+        self.stopped = self._over = False
         # A program that forgets to close its environment ends all the same.
         self._thread = threading.Thread(target=self._compile, name="cbridge-episode", daemon=True)
         self._thread.start()
@@ -68,6 +68,8 @@ class Episode:
             self._left -= time.monotonic() - start
         if request is None:
             self._join()
+            if self._error is not None:
+                raise self._error
         return request
 
     def reply(self, decision: int) -> None:
@@ -81,7 +83,7 @@ class Episode:
 
     def stop(self, why: str) -> None:
         """Ends the compile at hand, and its worker for good."""
-        if self.stopped or not self._thread.is_alive():
+        if self._over:  # and that was heard
             return
         self.stopped, self._failure = True, why
         self._worker.close()
@@ -89,9 +91,8 @@ class Episode:
         self._join()
 
     def _join(self) -> None:
+        self._over = True
         self._thread.join()
-        if self._error is not None:
-            raise self._error
 
     @property
     def result(self) -> Compiled:
