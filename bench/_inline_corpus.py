@@ -24,11 +24,6 @@ def package(module: Module) -> str:
     return module.name.split("/", 1)[0]
 
 
-def last_level(module: Module) -> str:
-    """The option that tells how its command optimizes; empty if none does."""
-    return next((word for word in reversed(module.command) if word.startswith("-O")), "")
-
-
 def fetch(packages: Sequence[str], folder: Path, least: int) -> Path:
     """A corpus of so many modules at least. What a run before has fetched stays."""
     command = [sys.executable, "-m", "compiler_bridge", "corpus", "fetch"]

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from _clang import CLANG, PLUGIN, Clock, RunError, need_build
-from _inline_corpus import fetch_some, last_level, package, spread
+from _inline_corpus import fetch_some, package, spread
 from _inline_report import print_goals
 from _inline_sizes import (
     CBRIDGE_CLANG,
@@ -86,7 +86,7 @@ class Bench:
             sys.exit(f"{self.corpus.directory}: has no modules of {name}")
         if any(each.command[:1] != ("-cc1",) for each in modules):
             sys.exit(f"{self.corpus.directory}: {name} has commands that are not those of cc1")
-        if wrong := [each.name for each in modules if last_level(each) != "-Oz"]:
+        if wrong := [each.name for each in modules if each.level != "-Oz"]:
             sys.exit(f"{self.corpus.directory}: {wrong[0]} is not compiled at -Oz")
         return spread(modules, self.given.modules or len(modules))
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from compiler_bridge import Runner
-from compiler_bridge.corpus import Module
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 
@@ -302,17 +301,6 @@ def test_a_search_that_has_changed_is_another_one(tmp_path: Path) -> None:
     second = folder_digest(tmp_path)
     (tmp_path / "b.log").write_bytes(b"")
     assert len({first, second, folder_digest(tmp_path)}) == 3
-
-
-def test_the_last_level_of_a_command_counts(tmp_path: Path) -> None:
-    from _inline_corpus import last_level
-
-    def module(*words: str) -> Module:
-        return Module("x.o", tmp_path / "x.o.bc", None, words)
-
-    assert last_level(module("-cc1", "-O2", "-Oz", "-o", "x.o")) == "-Oz"
-    assert last_level(module("-cc1", "-Oz", "-O0")) == "-O0"
-    assert last_level(module("-cc1")) == ""
 
 
 def test_only_packages_that_are_named_are_fetched(

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from compiler_bridge.corpus import Corpus, CorpusError
+from compiler_bridge.corpus import Corpus, CorpusError, Module, levels
 
 
 def describe(folder, **fields):
@@ -27,6 +27,16 @@ def test_modules_and_commands(tmp_path):
     assert second.command == ("-cc1", "-triple", "x86_64-pc-linux-gnu", "-Oz")
     with pytest.raises(CorpusError, match=r"src/a\.o\.cmd: there is no such file"):
         _ = first.command
+
+
+def test_the_last_level_of_a_command_counts(tmp_path):
+    def module(*words):
+        return Module("x.o", tmp_path / "x.o.bc", None, words or None)
+
+    modules = [module("-cc1", "-O2", "-Oz", "-o", "x.o"), module("-cc1", "-Oz", "-O2")]
+    assert [each.level for each in modules] == ["-Oz", "-O2"]
+    assert module("-cc1").level == "-O0"
+    assert levels([*modules, modules[0], module()]) == {"-Oz": 2, "-O2": 1}
 
 
 def test_compile_command(tmp_path):

@@ -115,12 +115,14 @@ def test_list(corpus, cbridge):
 def test_info(corpus, cbridge):
     said = cbridge("info", corpus)
     assert said.out.startswith("2 modules, bitcode of ")
-    assert said.out.endswith("1 duplicate left out\n1 skipped:\n  bad.o: is broken\n")
+    last = "compiled at -Oz: 2\n1 duplicate left out\n1 skipped:\n  bad.o: is broken\n"
+    assert said.out.endswith(last)
     facts = json.loads(cbridge("info", "--json", corpus).out)
     assert facts["bitcode_bytes"] == sum(
         module.bitcode.stat().st_size for module in Corpus.open(corpus)
     )
     assert (facts["modules"], facts["duplicates"]) == (2, 1)
+    assert facts["levels"] == {"-Oz": 2}
     assert facts["skipped"] == {"bad.o": "is broken"}
 
 

@@ -9,7 +9,17 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from .._workers import cores
-from ..corpus import BUILT, CLANG, DUPLICATE, SKIPPED, Corpus, CorpusError, Entry, Toolchain
+from ..corpus import (
+    BUILT,
+    CLANG,
+    DUPLICATE,
+    SKIPPED,
+    Corpus,
+    CorpusError,
+    Entry,
+    Toolchain,
+    levels,
+)
 from ..corpus import history as read_history
 from ..corpus import replay as compile_again
 from ._shared import INTERRUPTED, TROUBLE, Parser, interrupted_by_sigterm, positive, run
@@ -171,10 +181,12 @@ def _info(arguments: argparse.Namespace) -> int:
     corpus = Corpus.open(arguments.corpus)
     entries = read_history(corpus.directory)
     skipped = _with(SKIPPED, entries)
+    compiled_at = dict(sorted(levels(corpus).items()))
     sizes = [module.bitcode.stat().st_size for module in corpus if module.bitcode.exists()]
     facts = {
         "modules": len(corpus),
         "bitcode_bytes": sum(sizes),
+        "levels": compiled_at,
         "has_thinlto": corpus.has_thinlto,
         "missing": len(corpus) - len(sizes),
         "duplicates": len(_with(DUPLICATE, entries)),
@@ -187,6 +199,8 @@ def _info(arguments: argparse.Namespace) -> int:
         return 0
     kind = " of ThinLTO" if corpus.has_thinlto else ""
     print(f"{plural(len(corpus), 'module')}{kind}, bitcode of {size(sum(sizes))}")
+    if compiled_at:
+        print(f"compiled at {', '.join(f'{level}: {n}' for level, n in compiled_at.items())}")
     if facts["missing"]:
         print(f"{facts['missing']} have no file")
     if facts["duplicates"]:

@@ -10,7 +10,7 @@ from ._extract import KINDS, Extraction, extract_modules
 from ._fetch import Fetch, Package, fetch_packages
 from ._inputs import Tally
 from ._journal import BUILT, DUPLICATE, KEPT, SKIPPED, Entry, history
-from ._layout import CLANG, Corpus, Module
+from ._layout import CLANG, Corpus, Module, levels
 from ._replay import Outcome, replay
 from ._tools import Toolchain
 from ._writer import SKIPPED_FILE, CorpusWriter
@@ -39,5 +39,6 @@ __all__ = [
     "extract_modules",
     "fetch_packages",
     "history",
+    "levels",
     "replay",
 ]

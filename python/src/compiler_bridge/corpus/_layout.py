@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +56,12 @@ class Module:
         except FileNotFoundError:
             raise CorpusError(f"{self.command_file}: there is no such file") from None
         return tuple(os.fsdecode(word) for word in text.split(b"\0") if word)
+
+    @property
+    def level(self) -> str:
+        """How its command optimizes, such as `-Oz`."""
+        levels = (word for word in reversed(self.command) if word.startswith("-O"))
+        return next(levels, "-O0")
 
     def compile_command(
         self, clang: str = CLANG, output: str | os.PathLike[str] = "-", extra: Sequence[str] = ()
@@ -149,3 +157,12 @@ def is_native(text: str) -> bool:
         return b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:
         return False
+
+
+def levels(modules: Iterable[Module]) -> Counter[str]:
+    """How many modules are compiled at which level; without those of which it is not known."""
+    found: Counter[str] = Counter()
+    for module in modules:
+        with suppress(CorpusError):
+            found[module.level] += 1
+    return found
