@@ -21,6 +21,9 @@ _PROGRAM = "cbridge-compile-worker"
 _GRACE = 10.0
 # Milliseconds that poll(2) can wait, which are 24 days.
 _LONGEST = 2**31 - 1
+_WORKER_ENDED = "the compile worker ended"
+# Failures that are nobody's fault: SIGKILL and SIGTERM, too.
+_ENDED = (_WORKER_ENDED, "ended by signal 9 ", "ended by signal 15 ")
 # The worker's exit status if it cannot start.
 _UNUSABLE = 2
 
@@ -41,6 +44,11 @@ class Compiled:
     printed: str = ""
     failure: str = ""
     timeout: bool = False
+
+    @property
+    def was_ended(self) -> bool:
+        """By somebody else, such as a system that is short of memory."""
+        return self.failure.startswith(_ENDED)
 
     @property
     def why(self) -> str:
@@ -79,7 +87,7 @@ class CompileWorker:
         if answer is None:
             if self._closed:
                 raise Stopped
-            return Compiled(failure="the compile worker ended")
+            return Compiled(failure=_WORKER_ENDED)
         return Compiled(**answer)
 
     def _ask(self, line: str, timeout: float) -> dict[str, Any] | None:
@@ -196,7 +204,6 @@ def find() -> Path:
     path = Path(__file__).parent / "bin" / _PROGRAM
     if not path.is_file():
         raise WorkerError(
-            "unavailable",
             f"there is no {_PROGRAM} in {path.parent}: this package was built without clang's "
             "headers (Debian: libclang-19-dev)",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import signal
 import subprocess
 import sys
@@ -10,8 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from compiler_bridge._compile_worker import CompileWorker
 from compiler_bridge.corpus import Corpus
-from compiler_bridge.inlining._evaluate import CompileFailed, DidNotDecide, Evaluator
+from compiler_bridge.inlining._evaluate import (
+    CompileEnded,
+    CompileFailed,
+    DidNotDecide,
+    Evaluator,
+)
 from compiler_bridge.scoring import _elf
 
 from .conftest import EMPTY, NAMES
@@ -82,6 +89,26 @@ def test_what_does_not_compile(evaluator, module, tmp_path):
     thinlto = dataclasses.replace(module, thinlto_index=tmp_path / "x.thinlto.bc")
     with pytest.raises(CompileFailed, match="ThinLTO"):
         evaluator.runner(thinlto, "constant:0")
+
+
+def test_a_compile_that_others_have_ended_is_begun_again(evaluator, module, monkeypatch):
+    usual = evaluator.recorded(module, "constant:0", ["callee_calls"])
+    ask, deaths = CompileWorker._ask, [0]
+
+    def die_first(self, line, timeout):
+        if deaths[0]:
+            deaths[0] -= 1
+            os.kill(self._running().pid, signal.SIGKILL)
+        return ask(self, line, timeout)
+
+    monkeypatch.setattr(CompileWorker, "_ask", die_first)
+    deaths[0] = 2
+    again = evaluator.recorded(module, "constant:0", ["callee_calls"])
+    assert deaths == [0]
+    assert (again.text, again.pairs) == (usual.text, usual.pairs)
+    deaths[0] = 3
+    with pytest.raises(CompileEnded, match="the compile worker ended"):
+        evaluator.heuristic(module)
 
 
 def test_what_a_killed_one_has_left_is_removed(plugin):

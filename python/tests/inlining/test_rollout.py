@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from compiler_bridge.corpus import Corpus
 from compiler_bridge.inlining._evaluate import DidNotDecide, Evaluator
+from compiler_bridge.training import _sampling
 from compiler_bridge.training._features import FEATURES
 from compiler_bridge.training._network import Network
 from compiler_bridge.training._rollout import Rollouts
@@ -31,6 +35,11 @@ def never():
     return Network(zeros, zeros, ((weights, bias),))
 
 
+def children_of(pid):
+    found = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(word) for each in found for word in each.read_text().split()]
+
+
 def test_modules_of_one_name_are_two(modules, evaluator, never, tmp_path):
     """Two projects that both have a src/main.o."""
     shutil.copytree(modules, tmp_path / "other")
@@ -47,6 +56,35 @@ def test_modules_of_one_name_are_two(modules, evaluator, never, tmp_path):
         assert rollouts.compiles == 2
     finally:
         rollouts.close()
+
+
+def test_a_policy_that_does_not_decide_is_no_module_that_fails(modules, evaluator, monkeypatch):
+    monkeypatch.setattr(
+        Evaluator, "heuristic", lambda self, module, *_: self.runner(module, "native:/nowhere.so")
+    )
+    with pytest.raises(DidNotDecide, match=r"nowhere\.so"):
+        Rollouts(evaluator, Corpus.open(modules).modules)
+
+
+def test_a_compiler_that_is_killed_draws_again(modules, evaluator, never, monkeypatch):
+    every = Corpus.open(modules).modules
+    usual = Sampler(evaluator).run(never, every, [1], 5.0)
+    decide, killed = _sampling._decide, []
+
+    def kill_first(*words):
+        if not killed:
+            for worker in evaluator.workers._all:
+                for child in children_of(worker._process.pid):
+                    os.kill(child, signal.SIGKILL)
+                    killed.append(child)
+        return decide(*words)
+
+    monkeypatch.setattr(_sampling, "_decide", kill_first)
+    again = Sampler(evaluator).run(never, every, [1], 5.0)
+    assert killed
+    for before, after in zip(usual, again, strict=True):
+        np.testing.assert_array_equal(before.decisions, after.decisions)
+        np.testing.assert_array_equal(before.rows, after.rows)
 
 
 def test_what_ends_the_serving_ends_the_sampling(modules, evaluator, never, monkeypatch):

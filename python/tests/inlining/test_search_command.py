@@ -100,11 +100,12 @@ def test_what_is_there_is_not_searched_again(corpus, search, tmp_path):
     kept = {each.name: each.read_bytes() for each in best.iterdir()}
     (best / log_name(NAMES[2])).unlink()
     (best / log_name(NAMES[3])).write_text("no log")
+    (best / log_name(NAMES[5])).write_bytes(kept[log_name(NAMES[5])][:-20])
     (best / f"{log_name(NAMES[4])}.tmp").write_text("left by one that was killed")
     again = run()
     assert again["metrics"] == first["metrics"]
     searched = [module["module"] for module in again["modules"] if module["evaluations"]]
-    assert searched == [EMPTY, NAMES[2], NAMES[3]]
+    assert searched == [EMPTY, NAMES[2], NAMES[3], NAMES[5]]
     for before, after in zip(first["modules"], again["modules"], strict=True):
         assert {**before, "evaluations": 0} == {**after, "evaluations": 0}
     for name, content in kept.items():

@@ -65,6 +65,13 @@ def test_what_a_search_has_found_is_imitated(train, modules, plugin, tmp_path, c
     assert status == 0, told.err
     first = next(line for line in told.err.splitlines() if line.startswith("step 0 of"))
     assert "text −" in first  # noqa: RUF001 - less than LLVM's, before any step
+    assert "are compiled at -O2: what is learned there is for that level" in told.err
+    assert "against its start: text " in told.out
+    assert ", over only 2 modules\n" in told.out
+    damaged = next(best.iterdir())
+    damaged.write_bytes(damaged.read_bytes()[:-20])
+    assert train("other", "--search", str(best))[0] == 2
+    assert f"{damaged}: is cut off" in capsys.readouterr().err
 
 
 def lines_until(process, start):
@@ -236,7 +243,7 @@ def test_validation_modules_must_count(train, modules, tmp_path, capsys):
     status, output = train("policy", *words)
     told = capsys.readouterr()
     assert status == 0, told.err
-    assert f"cbridge: {other / NAMES[1]}.bc: cannot be compiled, left out" in told.err
+    assert f"cbridge: {other / NAMES[1]}.bc: left out, cannot be compiled: exit st" in told.err
     assert " on 1 validation module, " in told.out
     output.unlink()
     for content, why in [
@@ -246,7 +253,9 @@ def test_validation_modules_must_count(train, modules, tmp_path, capsys):
         (other / f"{NAMES[0]}.bc").write_bytes(content)
         status, _ = train("policy", *words, "--resume", str(tmp_path / "another"))
         assert status == 2
-        assert f"cbridge: {why}\n" in capsys.readouterr().err
+        told = capsys.readouterr().err
+        assert f"cbridge: {why}\n" in told
+        assert f"{other / NAMES[1]}.bc: left out" in told
         assert not output.exists()
 
 

@@ -6,10 +6,11 @@ import os
 import shlex
 import shutil
 import subprocess
-import tempfile
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .._scratch import Scratch
 from ..export._signature import ModelError
 from ._adapter import adapter
 
@@ -41,8 +42,8 @@ def build_so(made: Generated, compiler: str | None = None) -> bytes:
     """The content of `NAME.so`, for `native:`. `compiler`: a command; without it, one is found."""
     command = shlex.split(compiler) if compiler else [_found_compiler()]
     name = made.description.name
-    with tempfile.TemporaryDirectory(prefix="cbridge-compile-") as place:
-        folder = Path(place)
+    with closing(Scratch("cbridge-compile-")) as place:
+        folder = place.path
         for file, text in {
             f"{name}.h": made.header,
             f"{name}.cpp": made.source,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from .._compile_worker import WorkerError
 from .._plugin import PluginMissing, find_plugin
 from .._workers import cores
-from ..corpus import Corpus, CorpusError, Module
+from ..corpus import Corpus, CorpusError, Module, levels
 from ..errors import BridgeError
 from ..export import ModelError, _model
 from ..inlining._evaluate import CompileFailed, Evaluator
@@ -52,6 +53,8 @@ examples:
   cbridge search inline --corpus training -o best
   cbridge train inline --corpus training --search best -o policy.onnx"""
 
+# Levels for small code.
+_SMALL = ("-Os", "-Oz")
 # A module in so many is for validation, if no corpus is.
 _EVERY = 5
 # PyTorch has so many.
@@ -189,6 +192,7 @@ def _train(arguments: argparse.Namespace) -> None:
     search = Path(arguments.search) if arguments.search else None
     training, validation = _modules(arguments)
     inputs = _inputs(arguments, start, search)
+    _tell_levels([*training, *validation])
     plan = Plan(
         method=arguments.method,
         steps=arguments.steps,
@@ -212,10 +216,9 @@ def _train(arguments: argparse.Namespace) -> None:
             start=start,
             search=search,
             inputs=inputs,
+            left_out=_tell_left_out,
         )
         try:
-            for module in job.failed:
-                print(f"cbridge: {module.bitcode}: cannot be compiled, left out", file=sys.stderr)
             if job.begun is not None:
                 print(f"cbridge: going on from step {job.begun}", file=sys.stderr)
             shown = f"text by {plan.method}, on {job.shown}"
@@ -243,11 +246,28 @@ def _train(arguments: argparse.Namespace) -> None:
             f"text {_percent(point.validation)}",
             file=sys.stderr,
         )
-    if learned and learned.has_interval:
-        change = learned.total
+    if learned:
+        change, pairs = learned.total, f"{learned.pairs} module{plural(learned.pairs)}"
+        interval = f" (95 % interval {_percent(-change.low)} to {_percent(-change.high)})"
         print(
-            f"against its start: text {_percent(-change.value)} (95 % interval "
-            f"{_percent(-change.low)} to {_percent(-change.high)}), over {learned.pairs} modules"
+            f"against its start: text {_percent(-change.value)}"
+            + (f"{interval}, over {pairs}" if learned.has_interval else f", over only {pairs}")
+        )
+
+
+def _tell_left_out(module: Module, why: str) -> None:
+    print(f"cbridge: {module.bitcode}: left out, cannot be compiled: {why}", file=sys.stderr)
+
+
+def _tell_levels(modules: Sequence[Module]) -> None:
+    """Code that is to be small is compiled so."""
+    found = levels(modules)
+    if others := {level: count for level, count in found.items() if level not in _SMALL}:
+        print(
+            f"cbridge: {sum(others.values())} of {len(modules)} modules are compiled at "
+            f"{', '.join(sorted(others))}: what is learned there is for that level. For small "
+            "code, `cbridge corpus build` and `extract` take --clang-arg=-Oz",
+            file=sys.stderr,
         )
 
 

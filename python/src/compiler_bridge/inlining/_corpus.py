@@ -169,9 +169,12 @@ class CorpusSearch:
             return None
         baseline = self._evaluator.heuristic(module, ["inlining_default"])
         try:
-            decided = unanimous(Evaluation(baseline.compiled, log.read(file)))
+            written = log.read(file)
+            decided = unanimous(Evaluation(baseline.compiled, written))
         except (BridgeError, KeyError, ValueError):
             return None  # it is searched again
+        if not written.complete:
+            return None
         best = self._evaluator.decided(module, decided, ["inlining_default"])
         return _result(module, baseline, best, 0)
 

@@ -6,10 +6,11 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 import numpy as np
@@ -24,10 +25,13 @@ DECISION = TensorSpec("inlining_decision", "int64", (1,))
 CALLER, CALLEE = "caller_name", "callee_name"
 KEYS = (TensorSpec(CALLER, "str", (1,)), TensorSpec(CALLEE, "str", (1,)))
 
+_T = TypeVar("_T")
 Pair = tuple[str, str]
 """A caller and a callee: all calls of one by the other are decided alike."""
 
 
+# How often a compile is begun that others have ended.
+_ATTEMPTS = 3
 # How the plugin begins what it says about itself: that LLVM's heuristic decides, and why.
 _SAID = "cbridge:"
 
@@ -36,8 +40,21 @@ class CompileFailed(Exception):  # noqa: N818 - of a module, not of ours
     """A module that cannot be compiled; the message says why."""
 
 
+class CompileEnded(CompileFailed):
+    """Somebody else has ended the compile, or its worker: it may go well another time."""
+
+
 class DidNotDecide(CompileFailed):
     """A policy that could not be opened, or failed; LLVM's heuristic decided in its place."""
+
+
+def patiently(attempt: Callable[[], _T]) -> _T:
+    """What it comes to, if it must be begun again. A compile depends on nothing but what it is
+    told: what it makes must not depend on when others end it."""
+    for _ in range(_ATTEMPTS - 1):
+        with suppress(CompileEnded):
+            return attempt()
+    return attempt()
 
 
 @dataclass(frozen=True)
@@ -101,19 +118,20 @@ class Evaluator:
     def heuristic(self, module: Module, features: Sequence[str] = ()) -> Evaluation:
         """By LLVM's own heuristic; recorded with these features, if any."""
         if not features:
-            return Evaluation(self._compile(module, None))
+            return Evaluation(patiently(lambda: self._compile(module, None)))
         return self._recorded(module, "heuristic:", features)
 
     def runner(self, module: Module, runner: str) -> Evaluation:
         """By a model, which is not recorded."""
-        return Evaluation(self._compile(module, runner))
+        return Evaluation(patiently(lambda: self._compile(module, runner)))
 
     def recorded(self, module: Module, runner: str, features: Sequence[str]) -> Evaluation:
         """By a model, recorded with these features beyond LLVM's."""
         return self._recorded(module, runner, features)
 
     def asked_at(self, module: Module, address: str, features: Sequence[str]) -> Compiled:
-        """By whoever answers there, who is told these features beyond LLVM's."""
+        """By whoever answers there, who is told these features beyond LLVM's, and who must begin
+        anew after CompileEnded."""
         return self._compile(module, address, {"CBRIDGE_INLINE_FEATURES": ",".join(features)})
 
     def decided(
@@ -137,6 +155,9 @@ class Evaluator:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _recorded(self, module: Module, runner: str, features: Sequence[str]) -> Evaluation:
+        return patiently(lambda: self._record(module, runner, features))
+
+    def _record(self, module: Module, runner: str, features: Sequence[str]) -> Evaluation:
         with self._scratch() as folder:
             logs = folder / "logs"
             sign = "&" if "?" in runner else "?"
@@ -167,7 +188,8 @@ class Evaluator:
         with self._workers.one() as worker:
             done = worker.compile(arguments, environment=environment, timeout=self._timeout)
         if done.failure:
-            raise CompileFailed(f"{module.name}: {done.why}")
+            kind = CompileEnded if done.was_ended else CompileFailed
+            raise kind(f"{module.name}: {done.why}")
         said = next((line for line in done.printed.splitlines() if line.startswith(_SAID)), None)
         if runner and said:
             raise DidNotDecide(f"{module.name}: {said.removeprefix(_SAID).strip()}")

@@ -125,6 +125,8 @@ def load(
             modules=about["modules"],
         )
         then, given = about["plan"], about["inputs"]
+        if not state.history:
+            raise ValueError("it has no history")
     except ModelError:
         raise
     except Exception as error:  # numpy and zipfile have many for a file that is damaged

@@ -29,6 +29,8 @@ def of_search(folder: Path) -> Examples:
     parts = []
     for file in logs(folder):
         found = log.read(file)
+        if not found.complete:
+            raise ModelError(f"{file}: is cut off; the search that wrote it writes it again")
         if not len(found):
             continue
         if missing := [name for name in FEATURES if name not in found.features]:

@@ -59,6 +59,8 @@ class Rollouts:
         # By their bitcode: two corpora may each have a module of one name.
         self._known: dict[Path, list[Trajectory]] = {}
         self.compiles = 0
+        self.failed: dict[Module, str] = {}
+        """Those that cannot be compiled, and why."""
         baselines = for_each(
             modules,
             self._by_heuristic,
@@ -66,11 +68,11 @@ class Rollouts:
             evaluator.workers,
             Progress("baseline", len(modules)),
         )
-        pairs = list(zip(modules, baselines, strict=True))
-        for module, found in pairs:
-            if found is not None:
+        for module, found in zip(modules, baselines, strict=True):
+            if isinstance(found, Trajectory):
                 self._known[module.bitcode] = [found]
-        self.failed = [module for module, found in pairs if found is None]
+            else:
+                self.failed[module] = found
 
     def close(self) -> None:
         if self._files is not None:
@@ -84,11 +86,13 @@ class Rollouts:
         """By LLVM's heuristic."""
         return self._known[module.bitcode][0]
 
-    def _by_heuristic(self, module: Module) -> Trajectory | None:
+    def _by_heuristic(self, module: Module) -> Trajectory | str:
         try:
             return Trajectory.of(self._evaluator.heuristic(module, EXTRA))
-        except CompileFailed:
-            return None
+        except DidNotDecide:
+            raise
+        except CompileFailed as why:
+            return str(why).removeprefix(f"{module.name}: ")
 
     def run(self, network: Network, modules: Sequence[Module]) -> list[Trajectory]:
         """A trajectory for each module. One whose compile fails gets its baseline's."""

@@ -12,7 +12,15 @@ import numpy as np
 from .._compile_worker import Compiled
 from .._workers import for_each
 from ..corpus import Module
-from ..inlining._evaluate import CALLEE, CALLER, CompileFailed, DidNotDecide, Evaluator, Pair
+from ..inlining._evaluate import (
+    CALLEE,
+    CALLER,
+    CompileFailed,
+    DidNotDecide,
+    Evaluator,
+    Pair,
+    patiently,
+)
 from ..pool import CompilerPool
 from ._features import EXTRA, FEATURES, Matrix
 from ._network import Network, Vector
@@ -108,15 +116,17 @@ class Sampler:
             server = threading.Thread(target=serve)
             server.start()
 
+            def draw(place: int, worker: int) -> Sample:
+                episode = episodes[worker] = _Episode(np.random.default_rng([*seed, place]))
+                address = f"{pool.addresses[worker]}?timeout={_TIMEOUT}"
+                names = (*EXTRA, CALLER, CALLEE)
+                return _sample(episode, self._evaluator.asked_at(modules[place], address, names))
+
             def work(place: int) -> Sample | None:
                 with lock:
                     worker = free.pop()
-                episode = episodes[worker] = _Episode(np.random.default_rng([*seed, place]))
-                address = pool.addresses[worker]
                 try:
-                    compiled = self._evaluator.asked_at(
-                        modules[place], f"{address}?timeout={_TIMEOUT}", (*EXTRA, CALLER, CALLEE)
-                    )
+                    return patiently(lambda: draw(place, worker))
                 except DidNotDecide:
                     raise
                 except CompileFailed:
@@ -124,7 +134,6 @@ class Sampler:
                 finally:
                     with lock:
                         free.append(worker)
-                return _sample(episode, compiled)
 
             try:
                 places = list(range(len(modules)))

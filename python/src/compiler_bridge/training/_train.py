@@ -75,16 +75,19 @@ class Training:
         start: Network | None = None,
         search: Path | None = None,
         inputs: Mapping[str, str] | None = None,
+        left_out: Callable[[Module, str], None] = lambda module, why: None,
     ) -> None:
-        """`inputs`: digests of the corpora, `start` and `search`, by option."""
+        """`inputs`: digests of the corpora, `start` and `search`, by option. `left_out` is told
+        which modules cannot be compiled, and why."""
         self._plan, self._folder = plan, folder
         self._start, self._search = start, search
         self._signed, self._inputs = asdict(plan), inputs
         del self._signed["steps"]  # more may follow
         # Before anything is compiled: it may be refused.
         self._state = _checkpoint.load(folder, self._signed, inputs)
-        self._rollouts = Rollouts(evaluator, [*training, *validation])
-        known = self._rollouts
+        self._rollouts = known = Rollouts(evaluator, [*training, *validation])
+        for module, why in known.failed.items():
+            left_out(module, why)
         # A module without a question is the same for every policy.
         self._training = [m for m in training if m in known and len(known.baseline(m).decisions)]
         self._validation = [m for m in validation if m in known]
@@ -94,11 +97,11 @@ class Training:
             # All policies would be the same there, and the first be called the best.
             what = "has a call to decide on" if self._validation else "can be compiled"
             raise ModelError(f"no validation module {what}")
-        modules = len(training) + len(validation) - len(self.failed)
+        modules = len(training) + len(validation) - len(known.failed)
         if self._state is not None and self._state.modules != modules:
             raise ModelError(
                 f"{folder}: its checkpoint is of {self._state.modules} modules that could be "
-                f"compiled, now {modules} can"
+                f"compiled, now {modules} can; name another folder"
             )
         self._modules = modules
         self._sampler = Sampler(evaluator)
@@ -126,11 +129,6 @@ class Training:
         """The modules by which the best is chosen."""
         count = len(self._validation)
         return f"{count} validation module{plural(count)}"
-
-    @property
-    def failed(self) -> list[Module]:
-        """Modules that cannot be compiled."""
-        return self._rollouts.failed
 
     def run(self, report: Report) -> State:
         """Trains to the end, from the latest checkpoint if there is one. Nothing before the last
