@@ -145,12 +145,14 @@ def test_a_child_that_is_killed(worker, endless, until):
     os.kill(child, signal.SIGKILL)
     thread.join(PATIENCE)
     assert results[0].failure.startswith("ended by signal 9")
+    assert results[0].was_ended
 
 
 def test_a_worker_that_is_killed_is_replaced(worker, source):
     assert worker.compile(cc1(source)).text
-    worker.interrupt()
-    assert worker.compile(cc1(source)).failure == "the compile worker ended"
+    os.kill(worker._process.pid, signal.SIGKILL)
+    ended = worker.compile(cc1(source))
+    assert (ended.failure, ended.was_ended) == ("the compile worker ended", True)
     assert worker.compile(cc1(source)).text
 
 

@@ -132,12 +132,6 @@ class CompileWorker:
                 self._process = None
         return _end(process)
 
-    def interrupt(self) -> None:
-        """Ends the compile at hand, which then has failed. From any thread."""
-        with self._lock:
-            if self._process:
-                self._process.kill()
-
     def close(self) -> None:
         """Ends it; compiles at hand raise Stopped."""
         with self._lock:
