@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -39,9 +40,12 @@ class MiscompileError(Exception):
     """A program was compiled wrongly."""
 
 
-def run(command: list[str], seconds: float, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(
+    command: list[str], seconds: float, folder: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command,
+        cwd=folder,
         env=os.environ | environment,
         capture_output=True,
         text=True,
@@ -73,8 +77,11 @@ def variants(seed: int, options: argparse.Namespace) -> Iterator[tuple[list[str]
 
 def check(seed: int, options: argparse.Namespace, scratch: Path) -> bool:
     """Whether the program of this seed ended in time and could be compared."""
-    source, program = scratch / f"{seed}.c", scratch / str(seed)
-    made = run(["csmith", "--seed", str(seed), *SHAPE, "-o", str(source)], 60)
+    # csmith writes platform.info where it is, and fails on one that another is writing.
+    folder = scratch / str(seed)
+    folder.mkdir()
+    source, program = folder / "program.c", folder / "program"
+    made = run(["csmith", "--seed", str(seed), *SHAPE, "-o", str(source)], 60, folder)
     if made.returncode:
         raise MiscompileError(f"csmith --seed {seed}: {made.stderr}")
     rest = ["-w", "-I", INCLUDE, "-fuse-ld=lld", str(source), "-o", str(program)]
@@ -97,8 +104,7 @@ def check(seed: int, options: argparse.Namespace, scratch: Path) -> bool:
                 f"csmith --seed {seed} {' '.join(SHAPE)}: by {' '.join(compiler)} {model} at "
                 f"{level} it prints\n{actual.stdout}and not\n{expected.stdout}"
             )
-    source.unlink()
-    program.unlink()
+    shutil.rmtree(folder)
     return True
 
 
