@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +31,7 @@ from compiler_bridge.inlining._search import (
     write_log,
 )
 
+TESTS = str(Path(__file__).parents[1])
 MODULE = Module("a/b.o", Path("b.bc"), None, ())
 
 
@@ -127,6 +131,36 @@ def test_the_budget_is_kept_and_the_seed_counts():
         assert world.count == budget
         again = climb(World(costs), budget)
         assert (found.decisions, found.gains) == (again.decisions, again.gains)
+
+
+TANGLE = """
+import random
+from inlining.test_search import World, climb
+
+for seed in range(20):
+    chance = random.Random(seed)
+    pairs = [(f"f{chance.randrange(9)}", f"f{chance.randrange(9)}") for _ in range(20)]
+    costs = {pair: chance.randint(-5, 40) for pair in pairs if pair[0] != pair[1]}
+    found = climb(World(costs, local=["f1", "f2", "f3"]))
+    print(found.evaluations, sorted(found.decisions.items()))
+"""
+
+
+def test_one_seed_finds_the_same_in_any_process():
+    """Where Python hashes strings otherwise, sets have another order."""
+
+    def run(hash_seed):
+        done = subprocess.run(
+            [sys.executable, "-c", TANGLE],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": TESTS},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        return done.stdout
+
+    assert len({run(seed) for seed in ("1", "2", "3")}) == 1
 
 
 def test_the_metric():

@@ -277,7 +277,7 @@ class _Climb:
         around: dict[str, list[Pair]] = defaultdict(list)
         for pair, _ in now:
             of_callee[pair[1]].append(pair)
-            for function in set(pair):
+            for function in dict.fromkeys(pair):  # in an order that is always the same
                 around[function].append(pair)
         yield [_all_to(value, pairs, self._now) for pairs in of_callee.values() for value in (0, 1)]
         combined = []

@@ -21,7 +21,8 @@ def credit(sample: Sample, usual: Mapping[str, int]) -> Vector:
         if inlined:
             into[callee].add(caller)
     explored = np.flatnonzero(sample.explored)
-    touched = {int(i): containing(sample.pairs[i], into) for i in explored}
+    # Sorted: sums depend on the order.
+    touched = {int(i): sorted(containing(sample.pairs[i], into)) for i in explored}
     sharing = Counter(function for functions in touched.values() for function in functions)
     sizes = sample.compiled.functions
     saved = np.zeros(len(sample.decisions), np.float32)
