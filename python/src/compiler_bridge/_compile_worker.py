@@ -22,8 +22,14 @@ _GRACE = 10.0
 # Milliseconds that poll(2) can wait, which are 24 days.
 _LONGEST = 2**31 - 1
 _WORKER_ENDED = "the compile worker ended"
-# Failures that are nobody's fault: SIGKILL and SIGTERM, too.
-_ENDED = (_WORKER_ENDED, "ended by signal 9 ", "ended by signal 15 ")
+# Failures that are nobody's fault: SIGKILL and SIGTERM, and too little memory for a child.
+_ENDED = (
+    _WORKER_ENDED,
+    "ended by signal 9 ",
+    "ended by signal 15 ",
+    "fork: ",
+    "no memory for the object",
+)
 # The worker's exit status if it cannot start.
 _UNUSABLE = 2
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from compiler_bridge.corpus import Corpus
-from compiler_bridge.inlining._evaluate import DidNotDecide, Evaluator
+from compiler_bridge.inlining._evaluate import (
+    CompileEnded,
+    CompileFailed,
+    DidNotDecide,
+    Evaluator,
+)
 from compiler_bridge.training import _sampling
 from compiler_bridge.training._features import FEATURES
 from compiler_bridge.training._network import Network
@@ -75,13 +81,26 @@ def test_a_compiler_that_is_killed_draws_again(modules, evaluator, never, monkey
         if not killed:
             for worker in evaluator.workers._all:
                 for child in children_of(worker._process.pid):
-                    os.kill(child, signal.SIGKILL)
-                    killed.append(child)
+                    with suppress(ProcessLookupError):  # it may have just ended
+                        os.kill(child, signal.SIGKILL)
+                        killed.append(child)
         return decide(*words)
 
+    asked_at, ended = Evaluator.asked_at, []
+
+    def ask(self, module, address, features):
+        # Where a question of the one that was killed may still come.
+        assert address not in ended
+        try:
+            return asked_at(self, module, address, features)
+        except CompileEnded:
+            ended.append(address)
+            raise
+
     monkeypatch.setattr(_sampling, "_decide", kill_first)
+    monkeypatch.setattr(Evaluator, "asked_at", ask)
     again = Sampler(evaluator).run(never, every, [1], 5.0)
-    assert killed
+    assert ended
     for before, after in zip(usual, again, strict=True):
         np.testing.assert_array_equal(before.decisions, after.decisions)
         np.testing.assert_array_equal(before.rows, after.rows)
@@ -91,10 +110,22 @@ def test_what_ends_the_serving_ends_the_sampling(modules, evaluator, never, monk
     def breaks(*_):
         raise ValueError("broken")
 
+    asked_at, failures = Evaluator.asked_at, []
+
+    def ask(*words):
+        try:
+            return asked_at(*words)
+        except CompileFailed as why:
+            failures.append(str(why))
+            raise
+
+    monkeypatch.setattr(Evaluator, "asked_at", ask)
     monkeypatch.setattr("compiler_bridge.training._sampling._TIMEOUT", "1000s")
     monkeypatch.setattr("compiler_bridge.training._sampling._decide", breaks)
     with pytest.raises(ValueError, match="broken"):
         Sampler(evaluator).run(never, Corpus.open(modules).modules, [1])
+    assert failures
+    assert not any("took longer" in each for each in failures)  # nobody waits for an answer
 
 
 def test_samples_that_nobody_has_drawn_are_none(modules, evaluator, never, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,6 +16,7 @@ from ..corpus import Module
 from ..inlining._evaluate import (
     CALLEE,
     CALLER,
+    CompileEnded,
     CompileFailed,
     DidNotDecide,
     Evaluator,
@@ -27,6 +29,9 @@ from ._network import Network, Vector
 
 # How long a compiler waits for a decision.
 _TIMEOUT = "60s"
+# Addresses beyond one per worker. Where a compile was ended, its last question may still come: no
+# other asks there.
+_SPARE = 16
 # How improbable either decision can be.
 _LEAST = 0.002
 # Beyond these, temperatures tell no decisions apart, or all.
@@ -100,10 +105,9 @@ class Sampler:
         place of the module alone, not on which compiler is faster."""
         jobs = len(self._evaluator.workers)
         episodes: dict[int, _Episode] = {}
-        free = list(range(jobs))
-        lock = threading.Lock()
+        free = deque(range(jobs + _SPARE))
         failures: list[Exception] = []
-        with CompilerPool(jobs) as pool:
+        with CompilerPool(len(free)) as pool:
             answer = partial(_decide, network, temperature)
 
             def serve() -> None:
@@ -116,24 +120,31 @@ class Sampler:
             server = threading.Thread(target=serve)
             server.start()
 
-            def draw(place: int, worker: int) -> Sample:
-                episode = episodes[worker] = _Episode(np.random.default_rng([*seed, place]))
-                address = f"{pool.addresses[worker]}?timeout={_TIMEOUT}"
+            def draw(place: int) -> Sample:
+                try:
+                    at = free.popleft()
+                except IndexError:
+                    raise CompileFailed("compiles are ended again and again") from None
+                episode = episodes[at] = _Episode(np.random.default_rng([*seed, place]))
+                address = f"{pool.addresses[at]}?timeout={_TIMEOUT}"
                 names = (*EXTRA, CALLER, CALLEE)
-                return _sample(episode, self._evaluator.asked_at(modules[place], address, names))
+                try:
+                    compiled = self._evaluator.asked_at(modules[place], address, names)
+                except CompileEnded:
+                    raise
+                except CompileFailed:
+                    free.append(at)
+                    raise
+                free.append(at)
+                return _sample(episode, compiled)
 
             def work(place: int) -> Sample | None:
-                with lock:
-                    worker = free.pop()
                 try:
-                    return patiently(lambda: draw(place, worker))
+                    return patiently(lambda: draw(place))
                 except DidNotDecide:
                     raise
                 except CompileFailed:
                     return None
-                finally:
-                    with lock:
-                        free.append(worker)
 
             try:
                 places = list(range(len(modules)))
@@ -159,9 +170,9 @@ def _serve(pool: CompilerPool, answer: _Answer, episodes: dict[int, _Episode]) -
         rows = np.stack([batch[name][:, 0].astype(np.float32) for name in FEATURES], axis=1)
         callers, callees = batch[CALLER], batch[CALLEE]
         answers = np.zeros((len(batch), 1), np.int64)
-        for i, worker in enumerate(batch.workers):
+        for i, at in enumerate(batch.workers):
             pair = (callers[i][0], callees[i][0])
-            answers[i, 0] = answer(episodes[int(worker)], rows[i], pair)
+            answers[i, 0] = answer(episodes[int(at)], rows[i], pair)
         batch.reply({"inlining_decision": answers})
 
 
