@@ -69,6 +69,7 @@ def test_every_command(tmp_path, tmp_path_factory, plugin, source):
         )
         assert done.returncode == 0, f"{line}:\n{done.stdout}{done.stderr}"
         assert "heuristic decides" not in done.stderr, line
+        assert "cbridge-clang: " not in done.stderr, line
     assert used == set(SCALE)
     for made in ("policy.onnx", "policy.training/events", "report.html", "Policy.so", "part1.o"):
         assert (tmp_path / made).exists(), made

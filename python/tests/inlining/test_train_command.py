@@ -1,7 +1,9 @@
 """`cbridge train inline`, from a corpus to a policy."""
 
+import dataclasses
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,8 +15,11 @@ import onnx
 import pytest
 
 from compiler_bridge.__main__ import main
+from compiler_bridge.corpus import Corpus
+from compiler_bridge.inlining._evaluate import Evaluator
 from compiler_bridge.training._features import FEATURES
 from compiler_bridge.training._network import Network
+from compiler_bridge.training._rollout import Rollouts
 
 from .conftest import EMPTY, NAMES
 
@@ -40,20 +45,28 @@ def test_a_policy_comes_out(train, method, capsys, tmp_path):
     status, output = train("policy", "--method", method, "--steps", "2")
     told = capsys.readouterr()
     assert status == 0, told.err
-    assert "step 2 of 2: text" in told.err
+    percent = r"(0.00|[+−]\d+\.\d\d) %"  # noqa: RUF001 - as the line has it
+    line = f"step 2 of 2: text {percent} training, {percent} validation, best {percent} at step"
+    assert re.search(line, told.err)
     assert f"wrote {output}: text" in told.out
     assert "agree" in told.out  # `cbridge verify`
-    assert list((tmp_path / "policy.training" / "events").iterdir())
+    (events,) = (tmp_path / "policy.training" / "events").iterdir()
+    numbers = events.read_bytes()
+    # After imitation, and after each step.
+    assert numbers.count(b"text/training") == numbers.count(b"text/validation") == 3
     picture = (tmp_path / "policy.training" / "curve.svg").read_text(encoding="utf-8")
     assert f"text by {method}, on " in picture
     model = onnx.load(output)
     properties = {each.key: each.value for each in model.metadata_props}
     assert properties["cbridge.name"] == "policy"
+    assert " modules of pack0, pack1" in properties["cbridge.training_data"]
     # Fine-tuning begins there.
     status, tuned = train("tuned", "--from", str(output), "--steps", "1")
     assert status == 0
-    old, new = (Network.from_onnx(onnx.load(each)) for each in (output, tuned))
-    np.testing.assert_array_equal(old.mean, new.mean)
+    old = Network.from_onnx(onnx.load(output))
+    arrays, *_ = checkpoint(tuned.with_suffix(".training"))
+    np.testing.assert_array_equal(arrays["mean"], old.mean)
+    np.testing.assert_array_equal(arrays["start0w"], old.layers[0][0])
 
 
 def test_what_a_search_has_found_is_imitated(train, modules, plugin, tmp_path, capsys):
@@ -74,6 +87,27 @@ def test_what_a_search_has_found_is_imitated(train, modules, plugin, tmp_path, c
     assert f"{damaged}: is cut off" in capsys.readouterr().err
 
 
+def checkpoint(folder):
+    """Its networks and what else is an array, the step, and the learning curve."""
+    with np.load(folder / "checkpoint.npz") as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    about = json.loads(str(arrays.pop("about")))
+    curve = [(each["step"], each["training"], each["validation"]) for each in about["history"]]
+    return arrays, about["step"], curve
+
+
+def assert_same_training(folder, other):
+    (arrays, *rest), (others, *other_rest) = map(checkpoint, (folder, other))
+    assert rest == other_rest
+    assert arrays.keys() == others.keys()
+    assert all(np.array_equal(arrays[name], others[name]) for name in arrays)
+
+
+def has_learned(folder):
+    arrays, *_ = checkpoint(folder)
+    return not np.array_equal(arrays["network0w"], arrays["start0w"])
+
+
 def lines_until(process, start):
     for line in process.stderr:
         if line.startswith(start):
@@ -81,14 +115,39 @@ def lines_until(process, start):
     raise AssertionError(f"no line begins with {start!r}")
 
 
+@pytest.fixture(scope="session")
+def unsure(modules, plugin, tmp_path_factory):
+    """A policy whose scores are around 0: small changes of its weights change decisions."""
+    with Evaluator(plugin, 2) as evaluator:
+        every = [each for each in Corpus.open(modules).modules if each.name != EMPTY]
+        rollouts = Rollouts(evaluator, every)
+        rows = np.concatenate([rollouts.baseline(each).rows for each in every])
+        rollouts.close()
+    fresh = Network.fresh(rows, (8,), [1])
+    weights, bias = fresh.layers[-1]
+    bias = bias - np.median(fresh.scores(fresh.standardized(rows)))
+    network = dataclasses.replace(fresh, layers=(*fresh.layers[:-1], (weights, bias)))
+    file = tmp_path_factory.mktemp("unsure") / "unsure.onnx"
+    onnx.save(network.as_onnx(), file)
+    return file
+
+
+@pytest.fixture(params=["ppo", "es"])
+def method(request, unsure):
+    """Options that name it; where all changes of weights come to the same, `es` stays."""
+    return ["--method", request.param, *(["--from", str(unsure)] if request.param == "es" else [])]
+
+
 def test_a_killed_training_goes_on_to_the_same_policy(
-    train, modules, plugin, tmp_path, monkeypatch
+    train, modules, plugin, tmp_path, monkeypatch, method
 ):
-    status, whole = train("whole", "--steps", "4", "--seed", "3")
+    plan = [*method, "--steps", "4", "--seed", "3"]
+    status, whole = train("whole", *plan)
     assert status == 0
     cut = tmp_path / "cut" / "whole.onnx"  # the name is in the file
     cut.parent.mkdir()
-    words = ["--corpus", str(modules), "-o", str(cut), *SMALL, "--steps", "4", "--seed", "3"]
+    named = tmp_path / "named"
+    words = ["--corpus", str(modules), "-o", str(cut), *SMALL, *plan, "--resume", str(named)]
     command = [sys.executable, "-m", "compiler_bridge", "train", "inline", *words]
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -107,6 +166,8 @@ def test_a_killed_training_goes_on_to_the_same_policy(
     assert "cbridge: going on from step " in done.stderr
     assert "step 0 of 4" not in done.stderr
     assert cut.read_bytes() == whole.read_bytes()
+    assert_same_training(named, whole.with_suffix(".training"))
+    assert has_learned(named)
     assert not list(scratch.glob("cbridge-rollouts-*"))
 
 
@@ -137,12 +198,6 @@ def test_steps_can_be_added(train, tmp_path, capsys):
         assert status == 0, told.err
         return output.read_bytes(), told
 
-    def checkpoint(place):
-        with np.load(tmp_path / place / "policy.training" / "checkpoint.npz") as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        about = json.loads(str(arrays.pop("about")))
-        return arrays, about["step"], [point["step"] for point in about["history"]]
-
     _, told = run("added", "1")
     assert "step 1 of 1" in told.err  # the last one is validated
     added, told = run("added", "3")
@@ -150,26 +205,40 @@ def test_steps_can_be_added(train, tmp_path, capsys):
     assert "step 3 of 3" in told.err
     whole, _ = run("whole", "3")
     assert added == whole
-    (ours, *rest), (theirs, *others) = map(checkpoint, ("added", "whole"))
-    assert rest == others == [3, [0, 2]]
-    assert all(np.array_equal(ours[name], theirs[name]) for name in theirs)
+    folders = [tmp_path / place / "policy.training" for place in ("added", "whole")]
+    assert_same_training(*folders)
+    _, step, curve = checkpoint(folders[0])
+    assert step == 3
+    assert [point[0] for point in curve] == [0, 2]
     _, told = run("added", "2")
     assert "after step" in told.out
-    assert checkpoint("added")[1] == 3
+    assert checkpoint(folders[0])[1] == 3
 
 
-@pytest.mark.parametrize("method", ["ppo", "es"])
 def test_one_seed_gives_one_policy(train, tmp_path, method):
     """With any number of workers."""
     files = []
     for jobs in ("1", "3", "3"):
         place = f"{len(files)}/policy"
         (tmp_path / place).parent.mkdir()
-        words = ["--method", method, "--steps", "2", "--seed", "5", "-j", jobs]
+        words = [*method, "--steps", "2", "--seed", "5", "-j", jobs]
         status, output = train(place, *words)
         assert status == 0
         files.append(output.read_bytes())
+        assert_same_training(output.with_suffix(".training"), tmp_path / "0" / "policy.training")
     assert files[0] == files[1] == files[2]
+    assert has_learned(tmp_path / "0" / "policy.training")
+
+
+def test_it_stops_where_nothing_gets_better(train, monkeypatch, capsys):
+    monkeypatch.setattr("compiler_bridge.training._train.Training._saving", lambda *_: 0.01)
+    words = ["--method", "es", "--steps", "50", "--patience", "2"]
+    assert train("policy", *words)[0] == 0
+    told = capsys.readouterr()
+    assert "step 2 of 50: text" in told.err
+    assert "step 3 of 50" not in told.err
+    assert "cbridge: nothing better in 2 validations: stopped at step 2 of 50\n" in told.err
+    assert ", after step 0\n" in told.out
 
 
 def test_another_plan_does_not_go_on(train, capsys):
@@ -193,6 +262,23 @@ def test_other_corpora_do_not_go_on(train, modules, tmp_path, capsys):
         file.write(b"\0-g0")
     assert train("policy", *words)[0] == 2
     assert "was made with another --validation" in capsys.readouterr().err
+
+
+def test_other_compilers_do_not_go_on(train, plugin, tmp_path, capsys):
+    words = ["--steps", "1", "--method", "es"]
+    other = shutil.copy(plugin, tmp_path / "other.so")
+    assert train("policy", *words, "--plugin", str(other))[0] == 0
+    assert train("policy", *words)[0] == 0  # the same, elsewhere
+    with open(other, "ab") as file:
+        file.write(b"changed")
+    capsys.readouterr()
+    assert train("policy", *words, "--plugin", str(other))[0] == 2
+    assert "was made with another --plugin" in capsys.readouterr().err
+    clang = tmp_path / "clang"
+    clang.write_text("#!/bin/sh\necho clang version 20\n")
+    clang.chmod(0o755)
+    assert train("policy", *words, "--clang", str(clang))[0] == 2
+    assert "was made with another --clang" in capsys.readouterr().err
 
 
 def same_everywhere(file, score):

@@ -9,6 +9,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+from .._words import plural
 from ..corpus import (
     KINDS,
     SKIPPED_FILE,
@@ -25,7 +26,7 @@ from ..corpus import (
     fetch_packages,
 )
 from ._shared import TROUBLE, Parser, positive
-from .corpus_use import add_clang, add_extra, add_jobs, plural, print_some, run_corpus
+from .corpus_use import add_clang, add_extra, add_jobs, print_some, run_corpus
 
 _EXTRACT = """\
 Makes a corpus of what a build has left. INPUT is recognised, or --kind tells what it is:

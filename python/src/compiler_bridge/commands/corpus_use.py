@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from .._words import plural
 from .._workers import cores
 from ..corpus import (
     BUILT,
@@ -82,10 +83,6 @@ def size(count: float) -> str:
             return f"{count:.3g} {unit}" if unit != "bytes" else f"{count:.0f} {unit}"
         count /= 1000
     return f"{count:.3g} GB"
-
-
-def plural(count: int, thing: str) -> str:
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 def print_some(lines: Iterable[str], more: str) -> None:

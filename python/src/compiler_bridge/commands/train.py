@@ -11,6 +11,7 @@ from typing import Any
 
 from .._compile_worker import WorkerError
 from .._plugin import PluginMissing, find_plugin
+from .._words import plural
 from .._workers import cores
 from ..corpus import Corpus, CorpusError, Module, levels
 from ..errors import BridgeError
@@ -174,7 +175,7 @@ def _inline(arguments: argparse.Namespace) -> int:
 def _train(arguments: argparse.Namespace) -> None:
     torch = _model.require("torch", "training", "train")
     from ..training._network import Network
-    from ..training._train import Plan, Training, plural
+    from ..training._train import Plan, Training
 
     if not 0 <= arguments.seed < _SEEDS:
         raise ModelError(f"--seed: {arguments.seed} is not between 0 and {_SEEDS - 1}")
@@ -191,7 +192,8 @@ def _train(arguments: argparse.Namespace) -> None:
             raise ModelError(f"{arguments.start}: {error}") from None
     search = Path(arguments.search) if arguments.search else None
     training, validation = _modules(arguments)
-    inputs = _inputs(arguments, start, search)
+    plugin = find_plugin(arguments.plugin)
+    inputs = _inputs(arguments, start, search, plugin)
     _tell_levels([*training, *validation])
     plan = Plan(
         method=arguments.method,
@@ -204,7 +206,6 @@ def _train(arguments: argparse.Namespace) -> None:
         patience=arguments.patience,
         device=device,
     )
-    plugin = find_plugin(arguments.plugin)
     folder.mkdir(parents=True, exist_ok=True)
     with Evaluator(plugin, arguments.jobs, arguments.clang, arguments.timeout) as evaluator:
         job = Training(
@@ -224,11 +225,17 @@ def _train(arguments: argparse.Namespace) -> None:
             shown = f"text by {plan.method}, on {job.shown}"
             with _Curves(folder, plan.steps, shown) as curves:
                 state = job.run(curves.show)
+            if state.step < plan.steps:
+                print(
+                    f"cbridge: nothing better in {plural(plan.patience, 'validation')}: "
+                    f"stopped at step {state.step} of {plan.steps}",
+                    file=sys.stderr,
+                )
             learned = job.learned(state)
         finally:
             job.close()
     model = state.best.as_onnx()
-    data = f"{len(training)} module{plural(len(training))}"
+    data = plural(len(training), "module")
     packages = sorted({module.name.split("/")[0] for module in training if "/" in module.name})
     if 0 < len(packages) <= _MOST_NAMED:
         data += f" of {', '.join(packages)}"
@@ -247,7 +254,7 @@ def _train(arguments: argparse.Namespace) -> None:
             file=sys.stderr,
         )
     if learned:
-        change, pairs = learned.total, f"{learned.pairs} module{plural(learned.pairs)}"
+        change, pairs = learned.total, plural(learned.pairs, "module")
         interval = f" (95 % interval {_percent(-change.low)} to {_percent(-change.high)})"
         print(
             f"against its start: text {_percent(-change.value)}"
@@ -296,11 +303,17 @@ def _modules(arguments: argparse.Namespace) -> tuple[list[Module], list[Module]]
     return [module for module in training if module.name not in names], kept
 
 
-def _inputs(arguments: argparse.Namespace, start: Any, search: Path | None) -> dict[str, str]:
+def _inputs(
+    arguments: argparse.Namespace, start: Any, search: Path | None, plugin: Path
+) -> dict[str, str]:
     """Digests of what was given, by option."""
-    from ..training._inputs import of_logs, of_modules, of_network
+    from ..training._inputs import of_file, of_logs, of_modules, of_network, of_version
 
-    found = {"--corpus": of_modules(Corpus.open(arguments.corpus))}
+    found = {
+        "--corpus": of_modules(Corpus.open(arguments.corpus)),
+        "--plugin": of_file(plugin),
+        "--clang": of_version(arguments.clang),
+    }
     if arguments.validation:
         found["--validation"] = of_modules(Corpus.open(arguments.validation))
     if start is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -40,6 +41,19 @@ def of_logs(folder: Path) -> str:
         for file in logs(folder)
         for part in (os.fsencode(file.relative_to(folder)), _content(file))
     )
+
+
+def of_file(file: Path) -> str:
+    return _digest([_content(file)])
+
+
+def of_version(compiler: str) -> str:
+    """What it says of itself, which is nothing if it is not there."""
+    try:
+        told = subprocess.run([compiler, "--version"], capture_output=True, timeout=60).stdout
+    except OSError:
+        told = b""
+    return _digest([told])
 
 
 def _content(file: Path) -> bytes:

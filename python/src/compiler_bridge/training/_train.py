@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .._words import plural
 from ..corpus import Module
 from ..export import ModelError
 from ..inlining._evaluate import Evaluator
@@ -59,10 +60,6 @@ Report = Callable[[State, bool], None]
 """Called after each step, and told whether it was validated."""
 
 
-def plural(count: int) -> str:
-    return "" if count == 1 else "s"
-
-
 class Training:
     def __init__(
         self,
@@ -101,7 +98,7 @@ class Training:
         if self._state is not None and self._state.modules != modules:
             raise ModelError(
                 f"{folder}: its checkpoint is of {self._state.modules} modules that could be "
-                f"compiled, now {modules} can; name another folder"
+                f"compiled, now {modules} can; try again, or name another folder"
             )
         self._modules = modules
         self._sampler = Sampler(evaluator)
@@ -119,16 +116,13 @@ class Training:
     @property
     def shown(self) -> str:
         """The modules of the learning curve."""
-        training = len(self._shown)
-        return (
-            f"{len(self._validation)} validation and {training} training module{plural(training)}"
-        )
+        training = plural(len(self._shown), "training module")
+        return f"{len(self._validation)} validation and {training}"
 
     @property
     def validated(self) -> str:
         """The modules by which the best is chosen."""
-        count = len(self._validation)
-        return f"{count} validation module{plural(count)}"
+        return plural(len(self._validation), "validation module")
 
     def run(self, report: Report) -> State:
         """Trains to the end, from the latest checkpoint if there is one. Nothing before the last
