@@ -60,8 +60,7 @@ class Module:
     @property
     def level(self) -> str:
         """How its command optimizes, such as `-Oz`."""
-        levels = (word for word in reversed(self.command) if word.startswith("-O"))
-        return next(levels, "-O0")
+        return _cc1.optimization_level(self.command)
 
     def compile_command(
         self, clang: str = CLANG, output: str | os.PathLike[str] = "-", extra: Sequence[str] = ()
