@@ -35,9 +35,10 @@ class Usage:
 
 
 def environment(model: str | None = None, variable: str = "CBRIDGE_INLINE_MODEL") -> dict[str, str]:
-    """Of a compiler that asks this model: what the user's own has set for the plugin is gone."""
+    """Of a compiler that asks this model: what the user's own has set for compilers is gone."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("CBRIDGE_INLINE_")}
-    kept.pop("CBRIDGE_DISABLE", None)
+    for name in ("BUDGET", "CLANG", "DISABLE", "EVICT_MODEL", "PRIORITY_MODEL"):
+        kept.pop(f"CBRIDGE_{name}", None)
     kept["CBRIDGE_MODULE_PATH"] = str(MODULES)
     if library := os.environ.get("CBRIDGE_ONNXRUNTIME") or find_library():
         kept["CBRIDGE_ONNXRUNTIME"] = library

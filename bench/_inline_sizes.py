@@ -149,20 +149,12 @@ def by_budgets(modules: Sequence[Module], runner: str) -> Sizes:
     return found
 
 
-def cbridge_environment(runner: str | None) -> dict[str, str]:
-    """Of a cbridge-clang that inlines by this model; none: by its own."""
-    variables = environment(runner)
-    for name in ("BUDGET", "CLANG", "EVICT_MODEL", "PRIORITY_MODEL"):
-        variables.pop(f"CBRIDGE_{name}", None)
-    return variables
-
-
 def _by_budget(
     module: Module, budget: int, runner: str, output: Path, children: Children
 ) -> list[int]:
     program, *words = module.compile_command(str(CBRIDGE_CLANG), output)
     command = [program, f"--cbridge-budget={budget}", *words]
-    done = children.run(command, LIMIT, environment=cbridge_environment(runner))
+    done = children.run(command, LIMIT, environment=environment(runner))
     # Also one that only says that the model did not decide.
     if done.status != 0 or done.stderr:
         raise RunError(f"{module.name}, budget {budget}: {done.why}")

@@ -13,6 +13,8 @@ from compiler_bridge.scoring._statistics import Comparison, compare
 
 THRESHOLDS = (-50, -25, -10, 0, 5, 10, 15, 25, 50)
 OZ, POLICY, THRESHOLD, SEARCH = "oz", "policy", "threshold", "best_search"
+# Of times: the drivers, which users start.
+CLANG_DRIVER, OUR_DRIVER = "clang", "cbridge_clang"
 METRICS = ("text", "total")
 Size = list[int]
 """Text and total, as in METRICS."""
@@ -41,7 +43,7 @@ class Measured:
     modules: int
     sizes: Sizes = field(default_factory=dict)
     seconds: dict[str, list[float]] = field(default_factory=dict)
-    """Of the processor, per module: OZ and POLICY."""
+    """Of the processor, per module: OZ, POLICY and both drivers."""
     tests: Tested | None = None
 
     @property
@@ -62,7 +64,7 @@ class Measured:
         sums = {f"{way}_{metric}": self.sum(way, metric) for metric in METRICS for way in ways}
         spent = {
             f"{way}_seconds": sum(self.seconds[way]) if way in self.seconds else None
-            for way in (OZ, POLICY)
+            for way in (OZ, POLICY, CLANG_DRIVER, OUR_DRIVER)
         }
         row: Row = {"package": self.package, "language": self.language, "modules": self.modules}
         return row | sums | spent | {"tests": str(self.tests) if self.tests else None}
@@ -106,7 +108,8 @@ def summarize(measured: Sequence[Measured], threshold: int) -> Row:
     found["largest_growth"] = {metric: _largest_growth(measured, metric) for metric in METRICS}
     found["larger_than_plain"] = {way: _larger(measured, way) for way in (K2, K8)}
     found["not_smallest"] = _not_smallest(measured)
-    found["compile_time"] = _time(measured)
+    found["compile_time"] = _time(measured, OZ, POLICY)
+    found["compile_time_of_drivers"] = _time(measured, CLANG_DRIVER, OUR_DRIVER)
     found["tests"] = _tests(measured)
     return found
 
@@ -189,10 +192,10 @@ def not_smallest(sizes: Sizes) -> list[int]:
     return [i for i, (a, b, k) in enumerate(rows) if k[place] > min(a[place], b[place])]
 
 
-def _time(measured: Sequence[Measured]) -> Row | None:
+def _time(measured: Sequence[Measured], before: str, after: str) -> Row | None:
     if not all(each.seconds for each in measured):
         return None
-    plain, policy = ([s for m in measured for s in m.seconds[way]] for way in (OZ, POLICY))
+    plain, policy = ([s for m in measured for s in m.seconds[way]] for way in (before, after))
     found = compare(plain, policy)
     if found is None:
         return None

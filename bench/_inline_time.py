@@ -14,6 +14,9 @@ from compiler_bridge.corpus import Module
 
 
 def compile_module(module: Module, variant: Variant, output: Path) -> Usage:
+    if variant.driver:
+        words = ["-Oz", "-c", "-x", "ir", str(module.bitcode), "-o", str(output)]
+        return run([variant.driver, *words], variant.environment)
     extra = ["-Oz", *variant.clang_arguments]
     return run(module.compile_command(CLANG, output, extra), variant.environment)
 

@@ -28,6 +28,8 @@ class Variant:
     kind: str = REFERENCE
     model: str | None = None
     plugin: Path | None = PLUGIN
+    driver: str | None = None
+    """What compiles, if not `clang -cc1`."""
 
     def recording(self, folder: Path) -> Variant:
         assert self.model

@@ -43,7 +43,7 @@ def judge(summary: Row) -> list[Row]:
     policy, k2 = (_text(every["change"][way]) for way in (POLICY, K2))
     k8 = every["captured"][K8]["text"]
     growth = summary["largest_growth"]["text"]
-    time = summary["compile_time"]
+    time, driven = summary["compile_time"], summary["compile_time_of_drivers"]
     larger = summary["larger_than_plain"]
     tests = summary["tests"]
     failed = tests["total"] - tests["passed"] if tests else None
@@ -62,6 +62,7 @@ def judge(summary: Row) -> list[Row]:
         goal("K=8: objects larger than plain clang's", larger[K8], "<=", 0),
         goal("K=2: objects larger than plain's or the policy's", summary["not_smallest"], "<=", 0),
         goal("policy: CPU time / plain", time and time["ratio"], "<=", 1.05),
+        goal("cbridge-clang: CPU time / clang", driven and driven["ratio"], "<=", 1.05),
         goal("tests that pass with plain clang only", failed, "<=", 0),
         goal("tested objects that the policy changed", changed, ">=", 1),
     ]
@@ -137,6 +138,8 @@ def remarks(measured: Sequence[Measured], summary: Row) -> str:
             lines.append(f"largest growth of a package by the policy, {TITLES[metric]}: {what}")
     if time := summary["compile_time"]:
         lines.append(f"CPU time of clang with the policy: {_ratio(time)}")
+    if time := summary["compile_time_of_drivers"]:
+        lines.append(f"CPU time of cbridge-clang: {_ratio(time)}")
     for each in measured:
         if each.tests:
             lines.append(

@@ -20,7 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from _clang import CLANG, PLUGIN, Clock, RunError, need_build
+from _clang import CLANG, PLUGIN, Clock, RunError, environment, need_build
 from _inline_corpus import fetch_some, package, spread
 from _inline_report import print_goals
 from _inline_sizes import (
@@ -28,7 +28,6 @@ from _inline_sizes import (
     Kept,
     Measures,
     by_budgets,
-    cbridge_environment,
     compiler_digests,
     digest,
     folder_digest,
@@ -37,6 +36,8 @@ from _inline_sizes import (
 )
 from _inline_suites import SUITES
 from _inline_summary import (
+    CLANG_DRIVER,
+    OUR_DRIVER,
     OZ,
     POLICY,
     THRESHOLDS,
@@ -164,14 +165,20 @@ class Bench:
     def seconds(self, of: Measured) -> None:
         repetitions = self.given.repetitions
         of.seconds = self._get(
-            f"{repetitions} times",
+            f"{repetitions} times, drivers too",
             of.package,
-            ("plugin", "policy"),
+            ("plugin", "policy", "cbridge_clang"),
             lambda: self._seconds(self.modules[of.package], repetitions),
         )
 
     def _seconds(self, modules: list[Module], repetitions: int) -> dict[str, list[float]]:
-        variants = {OZ: PLAIN, POLICY: Variant(POLICY, POLICY, self.runner)}
+        ours = Variant(OUR_DRIVER, POLICY, self.runner, plugin=None, driver=str(CBRIDGE_CLANG))
+        variants = {
+            OZ: PLAIN,
+            POLICY: Variant(POLICY, POLICY, self.runner),
+            CLANG_DRIVER: Variant(CLANG_DRIVER, plugin=None, driver=CLANG),
+            OUR_DRIVER: ours,
+        }
         scratch = FOLDER / "scratch"
         scratch.mkdir(parents=True, exist_ok=True)
         try:
@@ -196,7 +203,7 @@ class Bench:
         run = TestRun(folder, Sources(folder / "sources"), self.given.jobs, PATIENCE)
         plain = Compilers("plain", CLANG, CLANG.replace("clang", "clang++"))
         # Without --policy, what cbridge-clang does of its own.
-        variables = cbridge_environment(self.runner if self.given.policy else None)
+        variables = environment(self.runner if self.given.policy else None)
         ours = {key: each for key, each in variables.items() if key.startswith("CBRIDGE_")}
         policy = Compilers("policy", str(CBRIDGE_CLANG), f"{CBRIDGE_CLANG}++", ours)
         return run.run(name, SUITES[name], plain, policy)

@@ -166,7 +166,18 @@ def test_a_test_that_hangs_is_ended_with_what_it_started(tmp_path: Path) -> None
 
 
 def _measured() -> list[Any]:
-    from _inline_summary import K2, K8, OZ, POLICY, SEARCH, THRESHOLDS, Measured, threshold_name
+    from _inline_summary import (
+        CLANG_DRIVER,
+        K2,
+        K8,
+        OUR_DRIVER,
+        OZ,
+        POLICY,
+        SEARCH,
+        THRESHOLDS,
+        Measured,
+        threshold_name,
+    )
     from _inline_tests import Tested
 
     def sizes(*text: int) -> list[list[int]]:
@@ -180,7 +191,8 @@ def _measured() -> list[Any]:
         for threshold in THRESHOLDS:
             changed = [[a + abs(threshold - 10), b] for a, b in each.sizes[OZ]]
             each.sizes[threshold_name(threshold)] = changed
-        each.seconds = {OZ: [1.0] * each.modules, POLICY: [1.04] * each.modules}
+        times = {OZ: 1.0, POLICY: 1.04, CLANG_DRIVER: 1.2, OUR_DRIVER: 1.248}
+        each.seconds = {way: [time] * each.modules for way, time in times.items()}
         each.tests = Tested(10, 10, [], changed=1)
     return [c, cxx]
 
@@ -202,6 +214,7 @@ def test_sizes_are_summed_up_and_judged() -> None:
     assert found["larger_than_plain"] == {K2: 0, K8: 0}
     assert found["not_smallest"] == 0
     assert found["compile_time"]["ratio"] == pytest.approx(1.04)
+    assert found["compile_time_of_drivers"]["ratio"] == pytest.approx(1.04)
     assert {goal["what"]: goal["met"] for goal in judge(found)} == {
         "policy: text, %": True,
         "policy: text, %, floor": True,
@@ -215,12 +228,16 @@ def test_sizes_are_summed_up_and_judged() -> None:
         "K=8: objects larger than plain clang's": True,
         "K=2: objects larger than plain's or the policy's": True,
         "policy: CPU time / plain": True,
+        "cbridge-clang: CPU time / clang": True,
         "tests that pass with plain clang only": True,
         "tested objects that the policy changed": True,
     }
     assert "re2" in table(measured, found)
     assert "1.040 times" in remarks(measured, found)
     row = measured[1].row()
+    sizes = [f"{way}_text" for way in ("oz", "policy", "threshold", "k2", "k8", "best_search")]
+    assert {"package", "modules", "oz_total", "policy_total", *sizes} <= row.keys()
+    assert (row["oz_seconds"], row["policy_seconds"]) == (1.0, 1.04)
     assert (row["language"], row["k8_total"], row["tests"]) == ("C++", 3700, "10/10")
 
 
@@ -250,7 +267,7 @@ def test_a_part_of_the_modules_is_not_judged(capsys: pytest.CaptureFixture[str])
     assert {goal["met"] for goal in goals} == {None}
     print_goals(goals)
     printed = capsys.readouterr().out
-    assert (printed.count("not judged"), printed.count("not measured")) == (12, 2)
+    assert (printed.count("not judged"), printed.count("not measured")) == (13, 2)
 
 
 def test_a_policy_that_is_worse_than_a_threshold_is_called_so() -> None:
@@ -273,7 +290,7 @@ def test_what_was_not_measured_is_no_goal_that_is_met() -> None:
         each.seconds, each.tests = {}, None
     found = summarize(measured, choose_threshold(measured))
     unknown = [goal["what"] for goal in judge(found) if goal["met"] is None]
-    assert len(unknown) == 10
+    assert len(unknown) == 11
     assert measured[0].row()["k2_text"] is None
     assert table(measured, found)
     assert remarks(measured, found)
