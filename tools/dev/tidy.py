@@ -8,6 +8,7 @@ header, which many sources make, is shown once.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -15,6 +16,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -36,6 +38,15 @@ def digest(path: str) -> str:
         return hashlib.sha256((ROOT / path).read_bytes()).hexdigest()
     except OSError:
         return ""
+
+
+def changed_since(then: float, files: set[str]) -> bool:
+    """Whether what was checked is no longer what is there."""
+    for file in files:
+        with contextlib.suppress(OSError):
+            if (ROOT / file).stat().st_mtime >= then:
+                return True
+    return False
 
 
 def anywhere(text: str) -> str:
@@ -70,8 +81,15 @@ class Source:
         new.write_text("\n".join([self._state(files, how), *files]) + "\n")
         new.replace(self._entry)
 
+    @property
+    def _settings(self) -> set[str]:
+        """Files that tell what is checked, also where there is none yet."""
+        folders = Path(anywhere(self.file)).parents
+        return {str(folder / ".clang-tidy") for folder in folders}
+
     def check(self, build: Path, how: str) -> list[str]:
         """The findings, of which there are none if it is clean."""
+        began = time.time()
         options = ["-extra-arg=-Wno-unknown-warning-option", "-extra-arg=-H"]
         ran = subprocess.run(
             [TIDY, "-p", build, "-quiet", *options, self.file],
@@ -79,13 +97,13 @@ class Source:
             text=True,
             errors="replace",
         )
-        files, findings = {anywhere(self.file)}, ran.stdout.splitlines()
+        files, findings = {anywhere(self.file), *self._settings}, ran.stdout.splitlines()
         for line in ran.stderr.splitlines():
             if found := INCLUDED.match(line):
                 files.add(anywhere(os.path.normpath(build / found[1])))
             elif not CHATTER.match(line):
                 findings.append(line)
-        if ran.returncode == 0 and not findings:
+        if ran.returncode == 0 and not findings and not changed_since(began, files):
             self.keep_as_clean(sorted(files), how)
         elif ran.returncode:
             findings.append(f"{anywhere(self.file)}: {TIDY} ended with {ran.returncode}")
@@ -104,7 +122,7 @@ def main() -> int:
     build = Path(sys.argv[1]).resolve()
     jobs = int(sys.argv[2]) if len(sys.argv) > 2 else os.cpu_count() or 1
     version = subprocess.run([TIDY, "--version"], capture_output=True, text=True, check=True)
-    how = version.stdout + (ROOT / ".clang-tidy").read_text()
+    how = version.stdout
     every = sources(build)
     changed = [source for source in every if not source.was_clean(how)]
     print(f"{len(every)} sources, {len(every) - len(changed)} of them clean before", flush=True)
