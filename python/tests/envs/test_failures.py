@@ -113,6 +113,22 @@ def test_modules_that_cannot_be_compiled(make, kind):
         env.reset(seed=0)
 
 
+def test_modules_that_cannot_be_compiled_among_others(make, kind, monkeypatch):
+    env = make(kind, ["squeeze/matches.c.o", NODE])
+    usual, tried = env._task, []
+
+    def task(module, asks):
+        made = usual(module, asks)
+        tried.append(module.name)
+        good = module.name == NODE
+        return made if good else type(made)(module, [*made.arguments, "-no-such-option"])
+
+    monkeypatch.setattr(env, "_task", task)
+    for seed in range(6):
+        assert env.reset(seed=seed)[1]["module"] == NODE
+    assert set(tried) == {"squeeze/matches.c.o", NODE}
+
+
 def test_a_baseline_that_fails(make, kind, monkeypatch):
     env = make(kind, max_decisions=1)
     _, info = env.reset(options={"module": NODE})

@@ -94,8 +94,8 @@ def test_resets_in_the_same_step(corpus, mode):
     envs.close()
 
 
-def test_a_compiler_that_dies_ends_only_its_own_episode(corpus, compiler_of, until):
-    envs = vector("Inline", corpus, "vector_entry_point")
+def test_a_compiler_that_dies_ends_only_its_own_episode(corpus, kind, compiler_of, until):
+    envs = vector(kind, corpus, "vector_entry_point")
     envs.reset(seed=5)
     compiler = compiler_of(envs.envs[0])
     os.kill(compiler, signal.SIGKILL)
