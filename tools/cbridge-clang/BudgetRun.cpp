@@ -321,19 +321,20 @@ Status Race::run() {
       os::File(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)));
   if (!NoInput)
     return os::lastError("socket");
-  Expected<InteractiveHost> Nobody = InteractiveHost::open({});
-  if (!Nobody)
-    return Nobody.status();
-  // It cleans up after us, should we be killed.
-  Expected<HostProcess> Guard = HostProcess::start(*Nobody, {}, Folder);
-  if (!Guard)
-    return Guard.status();
   compile({"", What.Model});
   if (climbs() && Failure.ok() && Results[0] && Results[1])
     climb();
   if (Stopped) // models may have started others
     endAsking(Folder, /*SignalledAlready=*/true);
   return Failure;
+}
+
+/// A child that removes the folder, should we be killed.
+Expected<HostProcess> guard(const std::string &Folder) {
+  Expected<InteractiveHost> Nobody = InteractiveHost::open({});
+  if (!Nobody)
+    return Nobody.status();
+  return HostProcess::start(*Nobody, {}, Folder);
 }
 
 /// What the winner printed, and clang about its command line.
@@ -362,10 +363,15 @@ Expected<HostedRun::Outcome> BudgetRun::run() {
   std::optional<int> PlainStatus;
   std::string Note;
   Status Failure;
+  std::optional<HostProcess> Guard; // outlives the folder
   {
     PrivateFolder Folder;
     if (!Folder.Made)
       return Folder.Made.status();
+    Expected<HostProcess> Started = guard(*Folder.Made);
+    if (!Started)
+      return Started.status();
+    Guard.emplace(std::move(*Started));
     Race R(*this, Signals, *Folder.Made);
     Failure = R.run();
     Signals.take(); // the last word
@@ -375,6 +381,7 @@ Expected<HostedRun::Outcome> BudgetRun::run() {
     PlainStatus = R.PlainStatus;
     Note = R.note();
   }
+  Guard.reset();
   if (int Signal = Signals.received())
     dieBy(Signal);
   // Plain clang may have had too little memory, but only beside others.

@@ -190,11 +190,11 @@ HostProcess::start(InteractiveHost &Host,
   pid_t Id = ::fork();
   if (Id < 0)
     return os::lastError("fork");
-  if (Id > 0) {
-    // Who kills our whole group is not to kill the one that cleans up.
-    ::setpgid(Id, Id);
+  // Who kills our whole group is not to kill the one that cleans up; both do
+  // this, as either may be the first to go on.
+  ::setpgid(Id, Id);
+  if (Id > 0)
     return HostProcess(Id, std::move(Ours));
-  }
 
   Ours.close();
   prepare();
