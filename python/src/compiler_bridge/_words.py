@@ -3,4 +3,4 @@
 
 def plural(count: int, thing: str) -> str:
     """`1 module`, `2 modules`."""
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"

@@ -163,6 +163,11 @@ def test_close_leaves_nothing(make, kind, when, children_of, tmp_path, monkeypat
     assert folder is None or not folder.exists()
 
 
+def test_options_that_are_not_there(make, kind):
+    with pytest.raises(ValueError, match="there is no 'modul', but 'module'"):
+        make(kind).reset(options={"modul": NODE})
+
+
 def test_what_was_closed_can_be_used_again(make, kind):
     env = make(kind)
     first = env.reset(options={"module": NODE})

@@ -73,7 +73,8 @@ def test_what_is_found_can_be_replayed(modules, search, plugin, tmp_path):
     assert [row["module"] for row in rows] == [EMPTY, *NAMES]
 
     # A module about which nothing is asked has no log.
-    assert sorted(os.listdir(best)) == sorted(log_name(name) for name in NAMES)
+    logs = sorted(log_name(name) for name in NAMES)
+    assert sorted(os.listdir(best)) == sorted(["search.json", *logs])
     for module, found in zip(Corpus.open(modules), result["modules"], strict=True):
         if module.name not in NAMES:
             assert found["text_best"] == found["text_baseline"]
@@ -110,6 +111,26 @@ def test_what_is_there_is_not_searched_again(corpus, search, tmp_path):
         assert {**before, "evaluations": 0} == {**after, "evaluations": 0}
     for name, content in kept.items():
         assert (best / name).read_bytes() == content
+
+
+def test_other_options_do_not_go_on(corpus, search, tmp_path):
+    best = tmp_path / "best"
+    assert search(corpus, "-o", best).out.endswith(" evaluations.\n")
+    told = search(corpus, "-o", best).out.splitlines()[-1]
+    # That without functions has no log.
+    assert told.endswith("over 8 modules, 1 evaluation; 7 modules by an earlier run.")
+    for words, why in [
+        (["--budget", 30], "--budget 20, now it is 30"),
+        (["--metric", "total"], "--metric text, now it is total"),
+        (["--method", "random"], "--method climb, now it is random"),
+        (["--seed", 1], "--seed 0, now it is 1"),
+    ]:
+        done = search(corpus, "-o", best, *words)
+        assert done.status == 2
+        assert f"{best}: was made with {why}; go on as it began, or name" in done.err
+        assert not done.out
+    (best / "search.json").write_text("[")
+    assert "search.json: is damaged" in search(corpus, "-o", best).err
 
 
 def test_methods_metrics_and_features(modules, search, tmp_path):

@@ -25,16 +25,17 @@ from .conftest import EMPTY, NAMES
 
 pytest.importorskip("torch")
 
-SMALL = ["--every", "1", "--epochs", "3", "--batch", "4", "--pairs", "1", "-j", "2"]
+SMALL = [("--every", "1"), ("--epochs", "3"), ("--batch", "4"), ("--pairs", "1"), ("-j", "2")]
 
 
 @pytest.fixture
 def train(modules, plugin, tmp_path):
     """Runs the command; its exit status, and the policy."""
 
-    def run(name, *words):
+    def run(name, *words, without=()):
         output = tmp_path / f"{name}.onnx"
-        words = ["--corpus", str(modules), "-o", str(output), *SMALL, *words]
+        small = [word for pair in SMALL if pair[0] not in without for word in pair]
+        words = ["--corpus", str(modules), "-o", str(output), *small, *words]
         return main(["train", "inline", *words]), output
 
     return run
@@ -59,11 +60,14 @@ def test_a_policy_comes_out(train, method, capsys, tmp_path):
     model = onnx.load(output)
     properties = {each.key: each.value for each in model.metadata_props}
     assert properties["cbridge.name"] == "policy"
-    assert " modules of pack0, pack1" in properties["cbridge.training_data"]
+    data = properties["cbridge.training_data"]
+    assert " modules of pack0, pack1" in data
     # Fine-tuning begins there.
     status, tuned = train("tuned", "--from", str(output), "--steps", "1")
     assert status == 0
     old = Network.from_onnx(onnx.load(output))
+    properties = {each.key: each.value for each in onnx.load(tuned).metadata_props}
+    assert properties["cbridge.training_data"].endswith(f"; before, policy: {data}")
     arrays, *_ = checkpoint(tuned.with_suffix(".training"))
     np.testing.assert_array_equal(arrays["mean"], old.mean)
     np.testing.assert_array_equal(arrays["start0w"], old.layers[0][0])
@@ -147,7 +151,8 @@ def test_a_killed_training_goes_on_to_the_same_policy(
     cut = tmp_path / "cut" / "whole.onnx"  # the name is in the file
     cut.parent.mkdir()
     named = tmp_path / "named"
-    words = ["--corpus", str(modules), "-o", str(cut), *SMALL, *plan, "--resume", str(named)]
+    words = [*plan, *(word for pair in SMALL for word in pair), "--resume", str(named)]
+    words += ["--corpus", str(modules), "-o", str(cut)]
     command = [sys.executable, "-m", "compiler_bridge", "train", "inline", *words]
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -239,6 +244,24 @@ def test_it_stops_where_nothing_gets_better(train, monkeypatch, capsys):
     assert "step 3 of 50" not in told.err
     assert "cbridge: nothing better in 2 validations: stopped at step 2 of 50\n" in told.err
     assert ", after step 0\n" in told.out
+    assert "cbridge: no step was better than its start, which this policy is\n" in told.err
+
+
+def test_few_modules_are_enough_to_do_as_llvm(train, capsys):
+    """Few examples are few steps per epoch."""
+    status, _ = train("policy", "--steps", "1", "--method", "es", without=("--epochs",))
+    told = capsys.readouterr()
+    assert status == 0, told.err
+    first = next(line for line in told.err.splitlines() if line.startswith("step 0 of"))
+    assert first.startswith("step 0 of 1: text 0.00 % training, 0.00 % validation")
+
+
+def test_validation_modules_that_are_trained_on(train, modules, capsys):
+    assert train("policy", "--steps", "1", "--validation", str(modules))[0] == 0
+    told = capsys.readouterr().err
+    assert "cbridge: 8 of 8 validation modules are in the corpus, too" in told
+    assert train("other", "--steps", "1")[0] == 0
+    assert "in the corpus, too" not in capsys.readouterr().err
 
 
 def test_another_plan_does_not_go_on(train, capsys):

@@ -16,6 +16,7 @@ from .._compile_worker import WorkerError
 from .._plugin import PluginMissing, find_plugin
 from .._progress import Progress
 from .._workers import cores
+from .._words import plural
 from ..corpus import Corpus, CorpusError
 from ..errors import BridgeError
 from ..inlining._corpus import METRICS, CorpusResult, CorpusSearch, SearchError
@@ -25,6 +26,10 @@ from ..scoring import Children, Compiler, ScoreError, _table, _words
 from ..scoring._result import METRIC
 from . import _files
 from ._shared import INTERRUPTED, TROUBLE, Parser, interrupted_by_sigterm, path, positive, run
+
+# In the folder of logs: how they were searched for.
+_SIGNED = "search.json"
+_OPTIONS = ("method", "budget", "metric", "seed", "features")
 
 _HELP = """\
 usage: cbridge search PROBLEM
@@ -161,6 +166,8 @@ class _Report:
     arguments: argparse.Namespace
     clang: str
     result: CorpusResult
+    modules: int
+    """Of the corpus."""
 
 
 class _Headroom(Progress):
@@ -209,13 +216,14 @@ def _searched(arguments: argparse.Namespace) -> int:
     folder = Path(arguments.output) if arguments.output else None
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
+        _sign(folder, arguments)
     with Evaluator(plugin, arguments.jobs, clang.clang, arguments.timeout) as evaluator:
         method = _METHODS[arguments.method](
             evaluator, features, arguments.budget, arguments.seed, arguments.metric
         )
         search = CorpusSearch(corpus, evaluator, method, folder, arguments.seed)
         progress = _Headroom(len(corpus), lambda: _so_far(search.result, arguments.metric))
-        report = _Report(arguments, clang.version, search.result)
+        report = _Report(arguments, clang.version, search.result, len(corpus))
         try:
             search.run(arguments.jobs, progress)
         except KeyboardInterrupt:
@@ -232,6 +240,27 @@ def _searched(arguments: argparse.Namespace) -> int:
         if file
     ]
     return 0 if all(written) else TROUBLE
+
+
+def _sign(folder: Path, arguments: argparse.Namespace) -> None:
+    """What is found there goes on from what is there, and so must be looked for in the same way."""
+    file = folder / _SIGNED
+    now = {key: getattr(arguments, key) for key in _OPTIONS}
+    try:
+        then = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        file.write_text(json.dumps(now) + "\n", encoding="utf-8")
+        return
+    except ValueError:
+        then = None
+    if not isinstance(then, dict):
+        raise SearchError(f"{file}: is damaged; name another folder")
+    for key in _OPTIONS:
+        if then.get(key) != now[key]:
+            raise SearchError(
+                f"{folder}: was made with --{key} {then.get(key)}, now it is {now[key]}; go on as "
+                "it began, or name another folder"
+            )
 
 
 def _so_far(result: CorpusResult, metric: str) -> str:
@@ -281,7 +310,7 @@ def _summary(report: _Report) -> str:
             )
         lines += [_table.aligned(rows), ""]
     lines += _left_out(result)
-    lines.append(_headroom(result, metric))
+    lines.append(_headroom(result, metric, report.modules))
     return "\n".join(lines)
 
 
@@ -293,9 +322,14 @@ def _left_out(result: CorpusResult) -> list[str]:
     return lines
 
 
-def _headroom(result: CorpusResult, metric: str) -> str:
+def _headroom(result: CorpusResult, metric: str, modules: int) -> str:
     title = METRIC[metric].title
-    counted = f"{_words.of(metric, len(result.modules))}, {result.evaluations:,} evaluations"
+    counted = _words.of(metric, len(result.modules))
+    if left := modules - len(result.modules) - len(result.broken):
+        counted = f"{counted}, of {modules:,}: {left:,} are still to be searched"
+    counted += f", {plural(result.evaluations, 'evaluation')}"
+    if known := sum(not module.evaluations for module in result.modules):
+        counted += f"; {plural(known, 'module')} by an earlier run"
     found = result.comparisons.get(metric)
     if found is None:
         return f"There is nothing to compare: no {title}, in {counted}."

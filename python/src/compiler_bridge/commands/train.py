@@ -91,7 +91,8 @@ def _parser() -> Parser:
         dest="start",
         type=path,
         metavar="OLD.onnx",
-        help="a policy that this command has written",
+        help="a policy that this command has written, or models/inline-oz.onnx; with --search it "
+        "imitates what has been found before it goes on",
     )
     add("--search", type=path, metavar="DIR", help="what `cbridge search inline -o DIR` has found")
     add("--method", choices=("ppo", "es"), default="ppo", help="default: %(default)s")
@@ -127,9 +128,8 @@ def _parser() -> Parser:
     add(
         "--epochs",
         type=positive,
-        default=12,
         metavar="N",
-        help="of imitation (default: %(default)s)",
+        help="of imitation (default: 12; more if there are few examples)",
     )
     add("--seed", type=int, default=0, metavar="S", help="default: %(default)s")
     add(
@@ -195,6 +195,7 @@ def _train(arguments: argparse.Namespace) -> None:
     plugin = find_plugin(arguments.plugin)
     inputs = _inputs(arguments, start, search, plugin)
     _tell_levels([*training, *validation])
+    _tell_shared(training, validation)
     plan = Plan(
         method=arguments.method,
         steps=arguments.steps,
@@ -239,6 +240,10 @@ def _train(arguments: argparse.Namespace) -> None:
     packages = sorted({module.name.split("/")[0] for module in training if "/" in module.name})
     if 0 < len(packages) <= _MOST_NAMED:
         data += f" of {', '.join(packages)}"
+    if arguments.start:
+        before = _model.metadata(_model.load(arguments.start, "training"))
+        name, known = before.get("cbridge.name"), before.get("cbridge.training_data")
+        data += f"; before, {name or Path(arguments.start).stem}: {known or 'not known'}"
     about = {"name": output.stem, "version": "1", "training_data": data, "license": None}
     _model.write_metadata(model, _model.graph_signature(model), **about)
     _model.save(model, output)
@@ -247,10 +252,13 @@ def _train(arguments: argparse.Namespace) -> None:
         f"wrote {output}: text {_percent(point.validation)} on {job.validated}, "
         f"{_percent(point.training)} on training modules, after step {point.step}"
     )
+    if point.step == 0:
+        print("cbridge: no step was better than its start, which this policy is", file=sys.stderr)
     if point.validation < 0:
         print(
             "cbridge: this policy makes the validation modules larger than LLVM's heuristic does: "
-            f"text {_percent(point.validation)}",
+            f"text {_percent(point.validation)}; more modules, or --from a policy that is good, "
+            "may help",
             file=sys.stderr,
         )
     if learned:
@@ -274,6 +282,20 @@ def _tell_levels(modules: Sequence[Module]) -> None:
             f"cbridge: {sum(others.values())} of {len(modules)} modules are compiled at "
             f"{', '.join(sorted(others))}: what is learned there is for that level. For small "
             "code, `cbridge corpus build` and `extract` take --clang-arg=-Oz",
+            file=sys.stderr,
+        )
+
+
+def _tell_shared(training: Sequence[Module], validation: Sequence[Module]) -> None:
+    """What has been learned by heart says nothing of other code."""
+    from ..training._inputs import shared
+
+    if count := shared(training, validation):
+        print(
+            f"cbridge: {count} of {plural(len(validation), 'validation module')} "
+            f"{'is' if count == 1 else 'are'} in the corpus, too: how good a policy is on what it "
+            "has not seen cannot be told by them. `cbridge corpus fetch` and `build` take "
+            "--without",
             file=sys.stderr,
         )
 

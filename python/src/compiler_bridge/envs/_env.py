@@ -109,6 +109,8 @@ class CompileEnv(gymnasium.Env[Observation, np.int64]):
     ) -> tuple[Observation, Info]:
         """Starts to compile `options["module"]`, or a module that is drawn."""
         super().reset(seed=seed)
+        if unknown := set(options or {}) - {"module"}:
+            raise ValueError(f"options: there is no {min(unknown)!r}, but 'module'")
         name = (options or {}).get("module")
         if seed is not None or name is not None or self._ahead != "reset":
             self._drop()

@@ -12,6 +12,11 @@ from ._features import Matrix
 from ._network import Network
 
 
+_BATCH = 512
+# Steps that it takes to do as a heuristic does.
+_EPOCHS, _FEWEST_STEPS = 12, 200
+
+
 @dataclass(frozen=True)
 class Examples:
     """Decisions, and what each is worth: yes (1), which a score above 0 means, or no (0)."""
@@ -53,6 +58,12 @@ class Choices:
         return (losses * weights).mean()
 
 
+def enough_epochs(examples: int) -> int:
+    """Where there are few of them, an epoch is but a few steps."""
+    batches = -(-max(examples, 1) // _BATCH)
+    return max(_EPOCHS, -(-_FEWEST_STEPS // batches))
+
+
 def _weights(values: np.ndarray[tuple[int], np.dtype[np.float32]]) -> Any:
     """Their mean is 1."""
     import torch
@@ -86,7 +97,7 @@ def imitate(
     for epoch in range(epochs):
         order = torch.randperm(len(rows))
         sum_ = 0.0
-        for batch in order.split(512):
+        for batch in order.split(_BATCH):
             loss = examples.loss(net(rows[batch])[..., 0], batch)
             optimizer.zero_grad()
             loss.backward()

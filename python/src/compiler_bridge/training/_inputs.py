@@ -27,6 +27,12 @@ def _parts(module: Module) -> Iterator[bytes]:
         yield b"\0".join(os.fsencode(word) for word in module.override)
 
 
+def shared(modules: Iterable[Module], others: Iterable[Module]) -> int:
+    """How many of the others have the same bitcode as one of these."""
+    known = {_digest([_content(module.bitcode)]) for module in modules}
+    return sum(_digest([_content(module.bitcode)]) in known for module in others)
+
+
 def of_network(network: Network) -> str:
     arrays = [network.mean, network.scale, *(part for layer in network.layers for part in layer)]
     shapes = repr([array.shape for array in arrays])

@@ -17,7 +17,7 @@ from . import _checkpoint, _examples
 from ._checkpoint import Point, State
 from ._credit import credit
 from ._evolution import Evolution
-from ._imitation import Examples, imitate
+from ._imitation import Examples, enough_epochs, imitate
 from ._network import Network
 from ._ppo import Ppo
 from ._rollout import Rollouts, saving
@@ -47,8 +47,8 @@ class Plan:
     """Of `es`: changes per step, each in both directions."""
     seed: int = 0
     hidden: tuple[int, ...] = (64, 32)
-    epochs: int = 12
-    """Of imitation."""
+    epochs: int | None = None
+    """Of imitation; none: as many as it takes."""
     every: int = 5
     """Steps from one validation to the next."""
     patience: int = 10
@@ -165,7 +165,8 @@ class Training:
         network = self._start or Network.fresh(examples.rows, plan.hidden, [plan.seed, _WEIGHTS])
         if self._start is not None and self._search is None:
             return network
-        return imitate(network, examples, epochs=plan.epochs, seed=plan.seed, device=plan.device)
+        epochs = plan.epochs or enough_epochs(len(examples.rows))
+        return imitate(network, examples, epochs=epochs, seed=plan.seed, device=plan.device)
 
     def _examples(self) -> Examples:
         if self._search is not None:
