@@ -51,6 +51,13 @@ class Failures(DriverTest):
                     option,
                 )
 
+    def test_nobody_wants_what_is_printed(self) -> None:
+        self.write("warns.c", "static int unused; int f(void) { return 1; }\n")
+        words = ["-O2", "-Wall", "-c", "warns.c", "-o", "ours.o"]
+        closed = ["sh", "-c", 'exec "$@" 2>&-', "sh", DRIVER, "--cbridge-evict=testpolicy:random"]
+        self.assertEqual(self.run_program(*closed, *words).returncode, 0)
+        self.assert_same_object("ours.o", "-O2", "-Wall", "-c", "warns.c")
+
     def test_one_of_two_fails(self) -> None:
         self.fell_back(
             "--cbridge-evict=testpolicy:random",

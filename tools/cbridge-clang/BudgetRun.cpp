@@ -62,6 +62,7 @@ struct Way {
   HeldOutput Out, Err;
   Clock::time_point Began = Clock::now();
   Deadline Until = Deadline::never();
+  Status Kept;        ///< why what it prints could not be kept
   InlinedObject Made; ///< once it has ended
 };
 
@@ -159,6 +160,8 @@ Status Race::judge(Way &W) {
   };
   const std::string Fault =
       "clang failed with inline model '" + What.Model + "'; compiled without";
+  if (!W.Kept.ok())
+    return W.Kept;
   if (W.Clang.waitStatus() != 0)
     return Failed(Fault);
   Expected<ObjectSizes> Sizes = ObjectSizes::ofFile(object(W.Index));
@@ -245,8 +248,10 @@ void Race::step() {
     Way &W = *Running[I];
     W.Clang.reap();
     for (HeldOutput *Each : {&W.Out, &W.Err})
-      if (Status S = Each->pump(); !S)
+      if (Status S = Each->pump(); !S) {
+        W.Kept = std::move(S);
         W.Clang.send(SIGKILL); // nobody would see what it prints
+      }
     if (W.Until.passed()) {
       W.Clang.send(SIGKILL);
       W.Until = Deadline::never();

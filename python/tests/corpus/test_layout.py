@@ -48,6 +48,9 @@ def test_compile_command(tmp_path):
         *("clang", "-cc1", "-Oz", "-mllvm", "-stats", "-emit-obj"),
         *("-x", "ir", str(tmp_path / "a.o.bc"), "-o", "out.o"),
     ]
+    module.bitcode.write_bytes(b"")
+    with pytest.raises(CorpusError, match=r"a\.o\.bc: is empty"):
+        module.compile_command("clang")
 
 
 def test_compile_command_of_thinlto(tmp_path):

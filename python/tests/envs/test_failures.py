@@ -75,8 +75,11 @@ def test_a_compiler_that_hangs(make, kind, compiler_of, until):
 def test_a_worker_that_is_killed(make, kind):
     env = make(kind)
     first = env.reset(options={"module": NODE})
+    channel = env._channel
     os.kill(worker_of(env), signal.SIGKILL)
     check_truncated(until_it_ends(env, first[1]), "the compile worker ended")
+    # Where its compiler, which may live on for a moment, asks, no other does.
+    assert env._channel is not channel
     assert data_equivalence(first, env.reset(options={"module": NODE}), exact=True)
 
 

@@ -94,6 +94,14 @@ def test_resets_in_the_same_step(corpus, mode):
     envs.close()
 
 
+def test_an_action_for_each(corpus):
+    envs = vector("Inline", corpus, "vector_entry_point")
+    envs.reset(seed=5)
+    with pytest.raises(ValueError, match="1 actions for 2 environments"):
+        envs.step(np.array([0]))
+    envs.close()
+
+
 def test_a_compiler_that_dies_ends_only_its_own_episode(corpus, kind, compiler_of, until):
     envs = vector(kind, corpus, "vector_entry_point")
     envs.reset(seed=5)

@@ -16,6 +16,7 @@ import pytest
 
 from compiler_bridge import log
 from compiler_bridge.__main__ import main
+from compiler_bridge._alone import alone
 from compiler_bridge.corpus import Corpus
 from compiler_bridge.inlining._corpus import log_name
 from compiler_bridge.scoring import _elf
@@ -129,6 +130,8 @@ def test_other_options_do_not_go_on(corpus, search, tmp_path):
         assert done.status == 2
         assert f"{best}: was made with {why}; go on as it began, or name" in done.err
         assert not done.out
+    with alone(best, ValueError):
+        assert f"{best}: another process is at work there" in search(corpus, "-o", best).err
     (best / "search.json").write_text("[")
     assert "search.json: is damaged" in search(corpus, "-o", best).err
 

@@ -15,6 +15,7 @@ import onnx
 import pytest
 
 from compiler_bridge.__main__ import main
+from compiler_bridge._alone import alone
 from compiler_bridge.corpus import Corpus
 from compiler_bridge.inlining._evaluate import Evaluator
 from compiler_bridge.training._features import FEATURES
@@ -269,6 +270,13 @@ def test_another_plan_does_not_go_on(train, capsys):
     status, _ = train("policy", "--steps", "1", "--seed", "1")
     assert status == 2
     assert "was made with seed 0, now it is 1" in capsys.readouterr().err
+
+
+def test_two_at_once(train, tmp_path, capsys):
+    (tmp_path / "policy.training").mkdir()
+    with alone(tmp_path / "policy.training", ValueError):
+        assert train("policy")[0] == 2
+    assert "policy.training: another process is at work there" in capsys.readouterr().err
 
 
 def test_other_corpora_do_not_go_on(train, modules, tmp_path, capsys):

@@ -12,11 +12,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from .._alone import alone
 from .._compile_worker import WorkerError
 from .._plugin import PluginMissing, find_plugin
 from .._progress import Progress
-from .._workers import cores
 from .._words import plural
+from .._workers import cores
 from ..corpus import Corpus, CorpusError
 from ..errors import BridgeError
 from ..inlining._corpus import METRICS, CorpusResult, CorpusSearch, SearchError
@@ -216,8 +217,12 @@ def _searched(arguments: argparse.Namespace) -> int:
     folder = Path(arguments.output) if arguments.output else None
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
-        _sign(folder, arguments)
-    with Evaluator(plugin, arguments.jobs, clang.clang, arguments.timeout) as evaluator:
+    with (
+        alone(folder, SearchError),
+        Evaluator(plugin, arguments.jobs, clang.clang, arguments.timeout) as evaluator,
+    ):
+        if folder:
+            _sign(folder, arguments)
         method = _METHODS[arguments.method](
             evaluator, features, arguments.budget, arguments.seed, arguments.metric
         )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .._alone import alone
 from .._compile_worker import WorkerError
 from .._plugin import PluginMissing, find_plugin
 from .._words import plural
@@ -208,7 +209,10 @@ def _train(arguments: argparse.Namespace) -> None:
         device=device,
     )
     folder.mkdir(parents=True, exist_ok=True)
-    with Evaluator(plugin, arguments.jobs, arguments.clang, arguments.timeout) as evaluator:
+    with (
+        alone(folder, ModelError),
+        Evaluator(plugin, arguments.jobs, arguments.clang, arguments.timeout) as evaluator,
+    ):
         job = Training(
             evaluator,
             plan,

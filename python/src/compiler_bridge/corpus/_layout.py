@@ -72,6 +72,9 @@ class Module:
         chooses another level.
         """
         command = list(self.command)
+        with suppress(OSError):  # clang tells why
+            if not self.bitcode.stat().st_size:
+                raise CorpusError(f"{self.bitcode}: is empty")  # which clang takes for no code
         if self.thinlto_index is not None:
             merged = ["-mllvm", "-thinlto-assume-merged", f"-fthinlto-index={self.thinlto_index}"]
             extra = [*merged, *extra]

@@ -266,8 +266,14 @@ class CompileEnv(gymnasium.Env[Observation, np.int64]):
 
     def _forget(self) -> None:
         """The compile at hand is over."""
-        if self._episode is not None and self._episode.stopped:
+        if (episode := self._episode) is None:
+            return
+        if episode.stopped:
             self._worker = None
+        if episode.result.failure and self._channel is not None:
+            # Its last question may still come: no other asks there.
+            self._channel.close()
+            self._channel = None
         self._episode = None
 
     def _drop(self) -> None:

@@ -31,6 +31,8 @@ class CompileVectorEnv(SyncVectorEnv):
 
     def step(self, actions: Any) -> Any:
         decisions = list(iterate(self.action_space, actions))
+        if len(decisions) != self.num_envs:
+            raise ValueError(f"{len(decisions)} actions for {self.num_envs} environments")
         for decision in decisions:  # none is sent if one is wrong
             self._compilers[0].check(decision)
         for compiler, decision in zip(self._compilers, decisions, strict=True):

@@ -11,7 +11,6 @@ import numpy as np
 from ._features import Matrix
 from ._network import Network
 
-
 _BATCH = 512
 # Steps that it takes to do as a heuristic does.
 _EPOCHS, _FEWEST_STEPS = 12, 200
