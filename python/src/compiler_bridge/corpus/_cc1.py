@@ -5,8 +5,6 @@ Imports nothing, since wrappers of compilers start it for every file that a buil
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 
 def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
@@ -196,7 +194,7 @@ def to_bitcode(arguments: list[str], output: str, source: str) -> list[str]:
     return ["-cc1", *words, *(word for option in language[-1:] for word in option), source]
 
 
-def optimization_level(arguments: Sequence[str]) -> str:
+def optimization_level(arguments: list[str]) -> str:
     """Such as `-Oz`: bitcode for -O2 and for -O3 is the same, its code is not."""
     levels = [word for word in arguments if word.startswith("-O")]
     return levels[-1] if levels else "-O0"

@@ -60,7 +60,7 @@ class Module:
     @property
     def level(self) -> str:
         """How its command optimizes, such as `-Oz`."""
-        return _cc1.optimization_level(self.command)
+        return _cc1.optimization_level(list(self.command))
 
     def compile_command(
         self, clang: str = CLANG, output: str | os.PathLike[str] = "-", extra: Sequence[str] = ()
